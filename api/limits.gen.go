@@ -135,8 +135,6 @@ const (
 	MinJobPatchTokenBudget                  = 1
 	MinJobPatchVersion                      = 1
 	MaxJobPatchVersion                      = 2147483647
-	MinLeaseRefEpoch                        = 1
-	MaxLeaseRefJob                          = 64
 	MinLeaseReleaseEpoch                    = 1
 	MaxLeaseReleaseJob                      = 64
 	MaxLeaseReleaseReason                   = 2000
@@ -154,6 +152,8 @@ const (
 	MaxModelDecisionModel                   = 128
 	MaxModelNameModel                       = 128
 	MaxModelNameProvider                    = 64
+	MaxModelRunEngine                       = 32
+	MaxModelRunName                         = 128
 	MaxNewBudgetAlertAt                     = 10
 	MinNewBudgetAlertAtItem                 = 1
 	MaxNewBudgetAlertAtItem                 = 100
@@ -287,6 +287,8 @@ const (
 	MaxRoutabilityRequestPriority           = 10
 	MaxRoutabilityRequestProduct            = 64
 	MaxRoutabilityRequestRepo               = 128
+	MinStartReportEpoch                     = 1
+	MaxStartReportJob                       = 64
 	MaxStopOrderProducts                    = 100
 	MaxStopOrderProductsItem                = 64
 	MaxStopOrderReason                      = 500

@@ -990,6 +990,51 @@ func (e ModelDecisionDecision) Valid() bool {
 	}
 }
 
+// Defines values for ModelRunWhy.
+const (
+	ModelByDefault      ModelRunWhy = "default"
+	ModelNamedByProduct ModelRunWhy = "product"
+	ModelNamedByWorker  ModelRunWhy = "worker"
+)
+
+// Valid indicates whether the value is a known member of the ModelRunWhy enum.
+func (e ModelRunWhy) Valid() bool {
+	switch e {
+	case ModelByDefault:
+		return true
+	case ModelNamedByProduct:
+		return true
+	case ModelNamedByWorker:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ModelWhy.
+const (
+	ModelWhyDefault ModelWhy = "default"
+	ModelWhyEmpty   ModelWhy = ""
+	ModelWhyProduct ModelWhy = "product"
+	ModelWhyWorker  ModelWhy = "worker"
+)
+
+// Valid indicates whether the value is a known member of the ModelWhy enum.
+func (e ModelWhy) Valid() bool {
+	switch e {
+	case ModelWhyDefault:
+		return true
+	case ModelWhyEmpty:
+		return true
+	case ModelWhyProduct:
+		return true
+	case ModelWhyWorker:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NewExportSource.
 const (
 	NewExportSourceEvents   NewExportSource = "events"
@@ -1583,16 +1628,24 @@ type Attempt struct {
 	CurrentStep string         `json:"current_step"`
 
 	// Delivery What became of its commit, as its factory told last.
-	Delivery  *Delivery  `json:"delivery"`
-	EndedAt   *time.Time `json:"ended_at"`
-	Epoch     int64      `json:"epoch"`
-	Error     string     `json:"error"`
-	ErrorKind string     `json:"error_kind"`
-	Factory   string     `json:"factory"`
+	Delivery *Delivery  `json:"delivery"`
+	EndedAt  *time.Time `json:"ended_at"`
+
+	// Engine What its agent ran; empty where it did not tell.
+	Engine    string `json:"engine"`
+	Epoch     int64  `json:"epoch"`
+	Error     string `json:"error"`
+	ErrorKind string `json:"error_kind"`
+	Factory   string `json:"factory"`
 
 	// Job Key of the job.
-	Job   string `json:"job"`
+	Job string `json:"job"`
+
+	// Model The model that its agent ran, as it told when it began; else the one that the agent was registered with.
 	Model string `json:"model"`
+
+	// ModelWhy Who named the model: the product's table, the worker's own, or neither, so that it is the worker's default; empty where the agent did not tell.
+	ModelWhy ModelWhy `json:"model_why"`
 
 	// Outcome Empty while it lasts; `rejected` where the work that it handed in was sent back.
 	Outcome         AttemptOutcome `json:"outcome"`
@@ -1602,6 +1655,9 @@ type Attempt struct {
 	Result     FreeFormOrNull `json:"result"`
 	SessionKey string         `json:"session_key"`
 	StartedAt  *time.Time     `json:"started_at"`
+
+	// Tier The size of model that a person wants; empty leaves it to the estimate.
+	Tier Tier `json:"tier"`
 
 	// Usage Sums of usage entries. The meters are disjoint.
 	Usage Usage `json:"usage"`
@@ -2604,6 +2660,9 @@ type Job struct {
 	// MergedCommit The commit that the work was merged as.
 	MergedCommit string `json:"merged_commit"`
 
+	// Models What its product says about models; only in the claim's answer, and always there, so that an agent knows that it can tell which `model` it runs.
+	Models map[string]map[string]string `json:"models,omitempty"`
+
 	// Next Only in the answer to a call that ends a lease and asks for it.
 	Next      *Next      `json:"next,omitempty"`
 	NotBefore *time.Time `json:"not_before"`
@@ -2759,15 +2818,6 @@ type Lease struct {
 
 // LeaseDirective What the agent is asked to do.
 type LeaseDirective string
-
-// LeaseRef defines model for LeaseRef.
-type LeaseRef struct {
-	// Epoch The epoch of the lease.
-	Epoch Epoch `json:"epoch"`
-
-	// Job Key or id of the job.
-	Job JobRef `json:"job"`
-}
 
 // LeaseRelease defines model for LeaseRelease.
 type LeaseRelease struct {
@@ -3016,6 +3066,27 @@ type ModelName struct {
 	Model    string `json:"model"`
 	Provider string `json:"provider"`
 }
+
+// ModelRun What runs an attempt, and why. An agent tells it when it begins: to servers whose claims have `models`.
+type ModelRun struct {
+	Engine string `json:"engine"`
+
+	// Name The model that the engine was started with; empty leaves it to the engine.
+	Name string `json:"name"`
+
+	// Tier The size of model that a person wants; empty leaves it to the estimate.
+	Tier *Tier       `json:"tier,omitempty"`
+	Why  ModelRunWhy `json:"why"`
+}
+
+// ModelRunWhy defines model for ModelRun.Why.
+type ModelRunWhy string
+
+// ModelTable Which model an engine runs a job of a tier with: `{"claude": {"small": "haiku", "large": "opus"}}`. Engines have the names of `fleet worker --engine`, tiers are small, standard and large. What it does not name is the worker's to choose.
+type ModelTable = map[string]map[string]string
+
+// ModelWhy Who named the model: the product's table, the worker's own, or neither, so that it is the worker's default; empty where the agent did not tell.
+type ModelWhy string
 
 // NewBudget At least one limit is needed.
 type NewBudget struct {
@@ -3326,16 +3397,19 @@ type Product struct {
 	BranchRetentionDays int `json:"branch_retention_days"`
 
 	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
-	MergeBy        MergeBy     `json:"merge_by"`
-	MergeChecks    string      `json:"merge_checks"`
-	MergeInto      string      `json:"merge_into"`
-	MergeMethod    MergeMethod `json:"merge_method"`
-	Name           string      `json:"name"`
-	OneJobPerRepo  bool        `json:"one_job_per_repo"`
-	Paused         bool        `json:"paused"`
-	Repos          []string    `json:"repos"`
-	ReviewLimit    *int        `json:"review_limit"`
-	ReviewRequired bool        `json:"review_required"`
+	MergeBy     MergeBy     `json:"merge_by"`
+	MergeChecks string      `json:"merge_checks"`
+	MergeInto   string      `json:"merge_into"`
+	MergeMethod MergeMethod `json:"merge_method"`
+
+	// Models Which model an engine runs a job of a tier with: `{"claude": {"small": "haiku", "large": "opus"}}`. Engines have the names of `fleet worker --engine`, tiers are small, standard and large. What it does not name is the worker's to choose.
+	Models         ModelTable `json:"models"`
+	Name           string     `json:"name"`
+	OneJobPerRepo  bool       `json:"one_job_per_repo"`
+	Paused         bool       `json:"paused"`
+	Repos          []string   `json:"repos"`
+	ReviewLimit    *int       `json:"review_limit"`
+	ReviewRequired bool       `json:"review_required"`
 }
 
 // ProductPage defines model for ProductPage.
@@ -3360,6 +3434,9 @@ type ProductSettings struct {
 	// MergeInto The branch that work is merged into; empty is the repository's default one.
 	MergeInto   *string      `json:"merge_into,omitempty"`
 	MergeMethod *MergeMethod `json:"merge_method,omitempty"`
+
+	// Models Which model an engine runs a job of a tier with: `{"claude": {"small": "haiku", "large": "opus"}}`. Engines have the names of `fleet worker --engine`, tiers are small, standard and large. What it does not name is the worker's to choose.
+	Models ModelTable `json:"models,omitempty"`
 
 	// Name Where given, the one in the path.
 	Name          *string `json:"name,omitempty"`
@@ -3391,8 +3468,11 @@ type ProgressReport struct {
 	Epoch Epoch `json:"epoch"`
 
 	// Job Key or id of the job.
-	Job             JobRef `json:"job"`
-	ProgressPercent *int   `json:"progress_percent,omitempty"`
+	Job JobRef `json:"job"`
+
+	// Model What runs an attempt, and why. An agent tells it when it begins: to servers whose claims have `models`.
+	Model           *ModelRun `json:"model,omitempty"`
+	ProgressPercent *int      `json:"progress_percent,omitempty"`
 
 	// Usage What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
 	Usage *UsageEntries `json:"usage,omitempty"`
@@ -3620,6 +3700,18 @@ type Standing struct {
 
 	// UsageResults What became of each entry of `usage`, in their order.
 	UsageResults *UsageResults `json:"usage_results,omitempty"`
+}
+
+// StartReport defines model for StartReport.
+type StartReport struct {
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job JobRef `json:"job"`
+
+	// Model What runs an attempt, and why. An agent tells it when it begins: to servers whose claims have `models`.
+	Model *ModelRun `json:"model,omitempty"`
 }
 
 // Stats defines model for Stats.
@@ -4397,7 +4489,7 @@ type ReleaseLeaseJSONRequestBody = LeaseRelease
 type RenewLeaseJSONRequestBody = RenewRequest
 
 // StartJobJSONRequestBody defines body for StartJob for application/json ContentType.
-type StartJobJSONRequestBody = LeaseRef
+type StartJobJSONRequestBody = StartReport
 
 // ReportUsageJSONRequestBody defines body for ReportUsage for application/json ContentType.
 type ReportUsageJSONRequestBody = UsageReport

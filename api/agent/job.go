@@ -94,7 +94,7 @@ func (j *Job) left() time.Duration {
 // runJob works on a job and reports how the attempt ends.
 func (a *agent) runJob(workCtx context.Context, j *Job) {
 	defer a.removeLease(j)
-	_, err := a.api.StartJobWithResponse(j.ctx, api.LeaseRef{Job: j.Key, Epoch: j.Lease.Epoch})
+	_, err := a.api.StartJobWithResponse(j.ctx, api.StartReport{Job: j.Key, Epoch: j.Lease.Epoch})
 	if api.Refused(err, leaseLost...) {
 		return
 	}

@@ -185,7 +185,7 @@ func (q *Queries) AttemptEnds(ctx context.Context, db DBTX, workspaceID uuid.UUI
 }
 
 const attemptList = `-- name: AttemptList :many
-SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted, agent_id, delivery, delivery_branch, delivery_commit, delivery_detail, delivery_at, delivery_tellings FROM attempt WHERE workspace_id = $1 AND job_id = $2 ORDER BY epoch DESC LIMIT 200
+SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted, agent_id, delivery, delivery_branch, delivery_commit, delivery_detail, delivery_at, delivery_tellings, engine, tier, model_why FROM attempt WHERE workspace_id = $1 AND job_id = $2 ORDER BY epoch DESC LIMIT 200
 `
 
 func (q *Queries) AttemptList(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) ([]Attempt, error) {
@@ -224,6 +224,9 @@ func (q *Queries) AttemptList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.DeliveryDetail,
 			&i.DeliveryAt,
 			&i.DeliveryTellings,
+			&i.Engine,
+			&i.Tier,
+			&i.ModelWhy,
 		); err != nil {
 			return nil, err
 		}
@@ -266,7 +269,7 @@ func (q *Queries) AttemptSubmit(ctx context.Context, db DBTX, workspaceID uuid.U
 }
 
 const attemptsOfAgent = `-- name: AttemptsOfAgent :many
-SELECT a.workspace_id, a.job_id, a.epoch, a.agent, a.factory, a.model, a.session_key, a.claimed_at, a.started_at, a.ended_at, a.outcome, a.error, a.error_kind, a.progress_percent, a.current_step, a.checkpoint, a.result, a.result_digest, a.submitted, a.agent_id, a.delivery, a.delivery_branch, a.delivery_commit, a.delivery_detail, a.delivery_at, a.delivery_tellings, j.key AS job_key, l.epoch AS lease_epoch, l.progress_percent AS lease_progress_percent,
+SELECT a.workspace_id, a.job_id, a.epoch, a.agent, a.factory, a.model, a.session_key, a.claimed_at, a.started_at, a.ended_at, a.outcome, a.error, a.error_kind, a.progress_percent, a.current_step, a.checkpoint, a.result, a.result_digest, a.submitted, a.agent_id, a.delivery, a.delivery_branch, a.delivery_commit, a.delivery_detail, a.delivery_at, a.delivery_tellings, a.engine, a.tier, a.model_why, j.key AS job_key, l.epoch AS lease_epoch, l.progress_percent AS lease_progress_percent,
     coalesce(l.current_step, '')::text AS lease_current_step, coalesce(l.checkpoint, j.checkpoint) AS lease_checkpoint
 FROM attempt a
 CROSS JOIN LATERAL (SELECT x.key, x.checkpoint FROM job x WHERE x.workspace_id = a.workspace_id AND x.id = a.job_id OFFSET 0) j
@@ -345,6 +348,9 @@ func (q *Queries) AttemptsOfAgent(ctx context.Context, db DBTX, arg AttemptsOfAg
 			&i.Attempt.DeliveryDetail,
 			&i.Attempt.DeliveryAt,
 			&i.Attempt.DeliveryTellings,
+			&i.Attempt.Engine,
+			&i.Attempt.Tier,
+			&i.Attempt.ModelWhy,
 			&i.JobKey,
 			&i.LeaseEpoch,
 			&i.LeaseProgressPercent,

@@ -273,20 +273,22 @@ func (q *Queries) BudgetSettle(ctx context.Context, db DBTX, arg BudgetSettlePar
 const budgetsActive = `-- name: BudgetsActive :one
 SELECT EXISTS (SELECT FROM budget b WHERE b.workspace_id = $1 AND b.removed_at IS NULL) AS active,
     EXISTS (SELECT FROM budget b WHERE b.workspace_id = $1 AND b.removed_at IS NULL AND b.hard
-        AND b.limit_nanos IS NOT NULL AND b.unpriced <> 'allow') AS holds_unpriced
+        AND b.limit_nanos IS NOT NULL AND b.unpriced <> 'allow') AS holds_unpriced,
+    EXISTS (SELECT FROM product p WHERE p.workspace_id = $1 AND p.models <> '{}') AS names_models
 `
 
 type BudgetsActiveRow struct {
 	Active        bool
 	HoldsUnpriced bool
+	NamesModels   bool
 }
 
 // Whether a workspace has budgets at all: without one nothing else is asked. And whether
-// one of them holds models without a price.
+// one of them holds models without a price, and then whether products name models.
 func (q *Queries) BudgetsActive(ctx context.Context, db DBTX, workspaceID uuid.UUID) (BudgetsActiveRow, error) {
 	row := db.QueryRow(ctx, budgetsActive, workspaceID)
 	var i BudgetsActiveRow
-	err := row.Scan(&i.Active, &i.HoldsUnpriced)
+	err := row.Scan(&i.Active, &i.HoldsUnpriced, &i.NamesModels)
 	return i, err
 }
 

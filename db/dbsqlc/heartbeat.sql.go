@@ -218,6 +218,37 @@ func (q *Queries) AgentsTouch(ctx context.Context, db DBTX, ids []uuid.UUID, boo
 	return items, nil
 }
 
+const attemptsModel = `-- name: AttemptsModel :exec
+UPDATE attempt a SET engine = s.engine, model = s.model, model_why = s.model_why, tier = s.tier
+FROM (SELECT unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch, unnest($4::text[]) AS engine,
+    unnest($5::text[]) AS model, unnest($6::text[]) AS model_why, unnest($7::text[]) AS tier) s
+WHERE a.workspace_id = $1 AND a.job_id = ANY($2::uuid[]) AND a.job_id = s.job_id AND a.epoch = s.epoch
+`
+
+type AttemptsModelParams struct {
+	WorkspaceID uuid.UUID
+	JobIds      []uuid.UUID
+	Epochs      []int64
+	Engines     []string
+	Models      []string
+	ModelWhys   []string
+	Tiers       []string
+}
+
+// What runs these attempts, whose leases are locked.
+func (q *Queries) AttemptsModel(ctx context.Context, db DBTX, arg AttemptsModelParams) error {
+	_, err := db.Exec(ctx, attemptsModel,
+		arg.WorkspaceID,
+		arg.JobIds,
+		arg.Epochs,
+		arg.Engines,
+		arg.Models,
+		arg.ModelWhys,
+		arg.Tiers,
+	)
+	return err
+}
+
 const attemptsStart = `-- name: AttemptsStart :exec
 UPDATE attempt a SET started_at = coalesce(a.started_at, clock_timestamp())
 FROM (SELECT unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch) s

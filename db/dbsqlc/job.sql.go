@@ -85,7 +85,7 @@ func (q *Queries) JobDue(ctx context.Context, db DBTX, waitReasons []string, max
 }
 
 const jobFullByID = `-- name: JobFullByID :one
-SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_directive_by_kind, lease_directive_by_id, lease_grace_ends_at, lease_warned_at, lease_reserved FROM job_full WHERE workspace_id = $1 AND id = $2
+SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier, root_id, depth, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, product_models, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_directive_by_kind, lease_directive_by_id, lease_grace_ends_at, lease_warned_at, lease_reserved FROM job_full WHERE workspace_id = $1 AND id = $2
 `
 
 func (q *Queries) JobFullByID(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (JobFull, error) {
@@ -153,6 +153,8 @@ func (q *Queries) JobFullByID(ctx context.Context, db DBTX, workspaceID uuid.UUI
 		&i.BudgetNanos,
 		&i.Complexity,
 		&i.Tier,
+		&i.RootID,
+		&i.Depth,
 		&i.Body,
 		&i.Acceptance,
 		&i.AcceptanceMet,
@@ -163,6 +165,7 @@ func (q *Queries) JobFullByID(ctx context.Context, db DBTX, workspaceID uuid.UUI
 		&i.ProductPaused,
 		&i.OneJobPerRepo,
 		&i.ReviewLimit,
+		&i.ProductModels,
 		&i.DependsOn,
 		&i.LeaseEpoch,
 		&i.LeaseAgentID,
@@ -190,8 +193,8 @@ func (q *Queries) JobFullByID(ctx context.Context, db DBTX, workspaceID uuid.UUI
 }
 
 const jobFullByIDs = `-- name: JobFullByIDs :many
-SELECT f.workspace_id, f.id, f.key, f.title, f.kind, f.product_id, f.repo, f.phase, f.priority, f.capabilities, f.factory, f.lane_id, f.tags, f.status, f.wait_reason, f.blocked_reason, f.question, f.answer, f.status_by, f.status_at, f.epoch, f.attempts, f.failure_count, f.lost_count, f.max_retries, f.max_lost, f.retry_backoff_seconds, f.last_error, f.feedback, f.progress_percent, f.current_step, f.checkpoint, f.result, f.review_required, f.estimated_complexity, f.estimated_minutes, f.token_budget, f.not_before, f.idempotency_key, f.version, f.created_by, f.created_at, f.updated_at, f.ready_at, f.assigned_at, f.started_at, f.completed_at, f.failed_at, f.waits_for_children, f.files, f.files_touched, f.failure_kind, f.approved_head, f.merged_commit, f.url, f.status_by_kind, f.status_by_id, f.carried_out_by, f.budget_nanos, f.complexity, f.tier, f.body, f.acceptance, f.acceptance_met, f.input_context, f.secret_keys, f.product, f.review_needed, f.product_paused, f.one_job_per_repo, f.review_limit, f.depends_on, f.lease_epoch, f.lease_agent_id, f.lease_agent, f.lease_factory_id, f.lease_factory, f.lease_session_key, f.lease_ttl_seconds, f.lease_claimed_at, f.lease_expires_at, f.lease_progress_percent, f.lease_current_step, f.lease_progress_at, f.lease_checkpoint, f.lease_directive, f.lease_directive_reason, f.lease_directive_by, f.lease_directive_by_kind, f.lease_directive_by_id, f.lease_grace_ends_at, f.lease_warned_at, f.lease_reserved FROM (SELECT unnest($1::uuid[]) AS id) u
-CROSS JOIN LATERAL (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_directive_by_kind, lease_directive_by_id, lease_grace_ends_at, lease_warned_at, lease_reserved FROM job_full j WHERE j.workspace_id = $2 AND j.id = u.id OFFSET 0) f
+SELECT f.workspace_id, f.id, f.key, f.title, f.kind, f.product_id, f.repo, f.phase, f.priority, f.capabilities, f.factory, f.lane_id, f.tags, f.status, f.wait_reason, f.blocked_reason, f.question, f.answer, f.status_by, f.status_at, f.epoch, f.attempts, f.failure_count, f.lost_count, f.max_retries, f.max_lost, f.retry_backoff_seconds, f.last_error, f.feedback, f.progress_percent, f.current_step, f.checkpoint, f.result, f.review_required, f.estimated_complexity, f.estimated_minutes, f.token_budget, f.not_before, f.idempotency_key, f.version, f.created_by, f.created_at, f.updated_at, f.ready_at, f.assigned_at, f.started_at, f.completed_at, f.failed_at, f.waits_for_children, f.files, f.files_touched, f.failure_kind, f.approved_head, f.merged_commit, f.url, f.status_by_kind, f.status_by_id, f.carried_out_by, f.budget_nanos, f.complexity, f.tier, f.root_id, f.depth, f.body, f.acceptance, f.acceptance_met, f.input_context, f.secret_keys, f.product, f.review_needed, f.product_paused, f.one_job_per_repo, f.review_limit, f.product_models, f.depends_on, f.lease_epoch, f.lease_agent_id, f.lease_agent, f.lease_factory_id, f.lease_factory, f.lease_session_key, f.lease_ttl_seconds, f.lease_claimed_at, f.lease_expires_at, f.lease_progress_percent, f.lease_current_step, f.lease_progress_at, f.lease_checkpoint, f.lease_directive, f.lease_directive_reason, f.lease_directive_by, f.lease_directive_by_kind, f.lease_directive_by_id, f.lease_grace_ends_at, f.lease_warned_at, f.lease_reserved FROM (SELECT unnest($1::uuid[]) AS id) u
+CROSS JOIN LATERAL (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier, root_id, depth, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, product_models, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_directive_by_kind, lease_directive_by_id, lease_grace_ends_at, lease_warned_at, lease_reserved FROM job_full j WHERE j.workspace_id = $2 AND j.id = u.id OFFSET 0) f
 `
 
 // One look for each id, whatever the statistics say: as a join, tables of leases
@@ -267,6 +270,8 @@ func (q *Queries) JobFullByIDs(ctx context.Context, db DBTX, ids []uuid.UUID, wo
 			&i.BudgetNanos,
 			&i.Complexity,
 			&i.Tier,
+			&i.RootID,
+			&i.Depth,
 			&i.Body,
 			&i.Acceptance,
 			&i.AcceptanceMet,
@@ -277,6 +282,7 @@ func (q *Queries) JobFullByIDs(ctx context.Context, db DBTX, ids []uuid.UUID, wo
 			&i.ProductPaused,
 			&i.OneJobPerRepo,
 			&i.ReviewLimit,
+			&i.ProductModels,
 			&i.DependsOn,
 			&i.LeaseEpoch,
 			&i.LeaseAgentID,

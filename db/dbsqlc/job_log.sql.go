@@ -14,7 +14,7 @@ import (
 )
 
 const attemptOlder = `-- name: AttemptOlder :many
-SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted, agent_id, delivery, delivery_branch, delivery_commit, delivery_detail, delivery_at, delivery_tellings FROM attempt
+SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted, agent_id, delivery, delivery_branch, delivery_commit, delivery_detail, delivery_at, delivery_tellings, engine, tier, model_why FROM attempt
 WHERE workspace_id = $1 AND job_id = $2 AND ($3::bigint = 0 OR epoch < $3)
 ORDER BY epoch DESC LIMIT $4
 `
@@ -61,6 +61,9 @@ func (q *Queries) AttemptOlder(ctx context.Context, db DBTX, workspaceID uuid.UU
 			&i.DeliveryDetail,
 			&i.DeliveryAt,
 			&i.DeliveryTellings,
+			&i.Engine,
+			&i.Tier,
+			&i.ModelWhy,
 		); err != nil {
 			return nil, err
 		}

@@ -130,6 +130,9 @@ type Attempt struct {
 	DeliveryDetail   string
 	DeliveryAt       *time.Time
 	DeliveryTellings int
+	Engine           string
+	Tier             string
+	ModelWhy         string
 }
 
 type Blob struct {
@@ -584,6 +587,8 @@ type JobFull struct {
 	BudgetNanos          *int64
 	Complexity           *int
 	Tier                 string
+	RootID               *uuid.UUID
+	Depth                int
 	Body                 string
 	Acceptance           json.RawMessage
 	AcceptanceMet        json.RawMessage
@@ -594,6 +599,7 @@ type JobFull struct {
 	ProductPaused        bool
 	OneJobPerRepo        bool
 	ReviewLimit          *int
+	ProductModels        json.RawMessage
 	DependsOn            []string
 	LeaseEpoch           *int64
 	LeaseAgentID         *uuid.UUID
@@ -959,6 +965,7 @@ type Product struct {
 	MergeInto           string
 	MergeChecks         string
 	BranchRetentionDays int
+	Models              json.RawMessage
 }
 
 type ProductRepo struct {

@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/google/uuid"
 )
@@ -22,7 +23,7 @@ func (q *Queries) ProductDelete(ctx context.Context, db DBTX, workspaceID uuid.U
 
 const productList = `-- name: ProductList :many
 SELECT p.id, p.name, p.review_required, p.one_job_per_repo, p.review_limit, p.paused,
-    p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.branch_retention_days,
+    p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.branch_retention_days, p.models,
     ARRAY(SELECT r.repo FROM product_repo r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id ORDER BY r.repo)::text[] AS repos
 FROM product p WHERE p.workspace_id = $1 ORDER BY p.name
@@ -40,6 +41,7 @@ type ProductListRow struct {
 	MergeInto           string
 	MergeChecks         string
 	BranchRetentionDays int
+	Models              json.RawMessage
 	Repos               []string
 }
 
@@ -64,6 +66,7 @@ func (q *Queries) ProductList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.MergeInto,
 			&i.MergeChecks,
 			&i.BranchRetentionDays,
+			&i.Models,
 			&i.Repos,
 		); err != nil {
 			return nil, err
@@ -86,6 +89,37 @@ func (q *Queries) ProductLock(ctx context.Context, db DBTX, workspaceID uuid.UUI
 	var id uuid.UUID
 	err := row.Scan(&id)
 	return id, err
+}
+
+const productModels = `-- name: ProductModels :many
+SELECT p.id, p.name, p.models FROM product p WHERE p.workspace_id = $1 AND p.models <> '{}'
+`
+
+type ProductModelsRow struct {
+	ID     uuid.UUID
+	Name   string
+	Models json.RawMessage
+}
+
+// The tables of models of the products that have one.
+func (q *Queries) ProductModels(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]ProductModelsRow, error) {
+	rows, err := db.Query(ctx, productModels, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ProductModelsRow{}
+	for rows.Next() {
+		var i ProductModelsRow
+		if err := rows.Scan(&i.ID, &i.Name, &i.Models); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const productOfRepo = `-- name: ProductOfRepo :many
@@ -137,13 +171,14 @@ func (q *Queries) ProductReposSave(ctx context.Context, db DBTX, workspaceID uui
 
 const productSave = `-- name: ProductSave :exec
 INSERT INTO product (workspace_id, id, name, review_required, one_job_per_repo, review_limit, paused,
-    merge_by, merge_method, merge_into, merge_checks, branch_retention_days)
+    merge_by, merge_method, merge_into, merge_checks, branch_retention_days, models)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11, $12)
+    $8, $9, $10, $11, $12, $13)
 ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
     one_job_per_repo = excluded.one_job_per_repo, review_limit = excluded.review_limit, paused = excluded.paused,
     merge_by = excluded.merge_by, merge_method = excluded.merge_method, merge_into = excluded.merge_into,
-    merge_checks = excluded.merge_checks, branch_retention_days = excluded.branch_retention_days, updated_at = now()
+    merge_checks = excluded.merge_checks, branch_retention_days = excluded.branch_retention_days,
+    models = excluded.models, updated_at = now()
 `
 
 type ProductSaveParams struct {
@@ -159,6 +194,7 @@ type ProductSaveParams struct {
 	MergeInto           string
 	MergeChecks         string
 	BranchRetentionDays int
+	Models              json.RawMessage
 }
 
 // Makes a product or replaces its settings.
@@ -176,6 +212,7 @@ func (q *Queries) ProductSave(ctx context.Context, db DBTX, arg ProductSaveParam
 		arg.MergeInto,
 		arg.MergeChecks,
 		arg.BranchRetentionDays,
+		arg.Models,
 	)
 	return err
 }

@@ -1,9 +1,10 @@
 -- name: BudgetsActive :one
 -- Whether a workspace has budgets at all: without one nothing else is asked. And whether
--- one of them holds models without a price.
+-- one of them holds models without a price, and then whether products name models.
 SELECT EXISTS (SELECT FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL) AS active,
     EXISTS (SELECT FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL AND b.hard
-        AND b.limit_nanos IS NOT NULL AND b.unpriced <> 'allow') AS holds_unpriced;
+        AND b.limit_nanos IS NOT NULL AND b.unpriced <> 'allow') AS holds_unpriced,
+    EXISTS (SELECT FROM product p WHERE p.workspace_id = @workspace_id AND p.models <> '{}') AS names_models;
 
 -- name: BudgetsHoldingUnpriced :many
 -- The budgets that hold models without a price, the widest scopes first, those that ask

@@ -134,6 +134,13 @@ UPDATE attempt a SET started_at = coalesce(a.started_at, clock_timestamp())
 FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) s
 WHERE a.workspace_id = @workspace_id AND a.job_id = ANY(@job_ids::uuid[]) AND a.job_id = s.job_id AND a.epoch = s.epoch;
 
+-- name: AttemptsModel :exec
+-- What runs these attempts, whose leases are locked.
+UPDATE attempt a SET engine = s.engine, model = s.model, model_why = s.model_why, tier = s.tier
+FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch, unnest(@engines::text[]) AS engine,
+    unnest(@models::text[]) AS model, unnest(@model_whys::text[]) AS model_why, unnest(@tiers::text[]) AS tier) s
+WHERE a.workspace_id = @workspace_id AND a.job_id = ANY(@job_ids::uuid[]) AND a.job_id = s.job_id AND a.epoch = s.epoch;
+
 -- name: EventsAppend :exec
 -- EventAppend of many facts of one type, each of a job and an agent.
 INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes)

@@ -1,6 +1,6 @@
 -- name: ProductList :many
 SELECT p.id, p.name, p.review_required, p.one_job_per_repo, p.review_limit, p.paused,
-    p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.branch_retention_days,
+    p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.branch_retention_days, p.models,
     ARRAY(SELECT r.repo FROM product_repo r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id ORDER BY r.repo)::text[] AS repos
 FROM product p WHERE p.workspace_id = @workspace_id ORDER BY p.name;
@@ -13,13 +13,18 @@ WHERE r.workspace_id = @workspace_id AND r.repo = @repo;
 -- name: ProductSave :exec
 -- Makes a product or replaces its settings.
 INSERT INTO product (workspace_id, id, name, review_required, one_job_per_repo, review_limit, paused,
-    merge_by, merge_method, merge_into, merge_checks, branch_retention_days)
+    merge_by, merge_method, merge_into, merge_checks, branch_retention_days, models)
 VALUES (@workspace_id, @id, @name, @review_required, @one_job_per_repo, sqlc.narg('review_limit'), @paused,
-    @merge_by, @merge_method, @merge_into, @merge_checks, @branch_retention_days)
+    @merge_by, @merge_method, @merge_into, @merge_checks, @branch_retention_days, @models)
 ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
     one_job_per_repo = excluded.one_job_per_repo, review_limit = excluded.review_limit, paused = excluded.paused,
     merge_by = excluded.merge_by, merge_method = excluded.merge_method, merge_into = excluded.merge_into,
-    merge_checks = excluded.merge_checks, branch_retention_days = excluded.branch_retention_days, updated_at = now();
+    merge_checks = excluded.merge_checks, branch_retention_days = excluded.branch_retention_days,
+    models = excluded.models, updated_at = now();
+
+-- name: ProductModels :many
+-- The tables of models of the products that have one.
+SELECT p.id, p.name, p.models FROM product p WHERE p.workspace_id = @workspace_id AND p.models <> '{}';
 
 -- name: ProductReposSave :exec
 -- Gives a product exactly these repos.

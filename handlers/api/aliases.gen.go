@@ -102,6 +102,7 @@ type (
 	MessagesAcked                      = api.MessagesAcked
 	Misfit                             = api.Misfit
 	ModelName                          = api.ModelName
+	ModelRun                           = api.ModelRun
 	NackMessageJSONRequestBody         = api.NackMessageJSONRequestBody
 	NewMessage                         = api.NewMessage
 	NewMessageAddress                  = api.NewMessageAddress

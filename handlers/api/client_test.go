@@ -47,7 +47,7 @@ func TestGeneratedClient(t *testing.T) {
 	if err != nil || done.JSON200 == nil || done.JSON200.Status != api.JobStatusCompleted {
 		t.Fatalf("complete: %v %s", err, done.Body)
 	}
-	refused, err := agent.StartJobWithResponse(ctx, api.LeaseRef{Job: created.JSON201.Key, Epoch: lease.Epoch})
+	refused, err := agent.StartJobWithResponse(ctx, api.StartReport{Job: created.JSON201.Key, Epoch: lease.Epoch})
 	if err != nil || refused.ApplicationProblemJSONDefault == nil ||
 		refused.ApplicationProblemJSONDefault.Code != api.ProblemCodeAlreadyEnded {
 		t.Fatalf("start: %v %s", err, refused.Body)

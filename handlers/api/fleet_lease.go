@@ -22,8 +22,16 @@ type reportHandlers struct {
 
 // StartJob says that work on a claimed job begins.
 func (s *reportHandlers) StartJob(ctx context.Context, r StartJobRequestObject) (StartJobResponseObject, error) {
-	standing, err := s.Dispatch.Start(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch})
+	standing, err := s.Dispatch.Start(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, toModelRun(r.Body.Model))
 	return StartJob200JSONResponse(toStanding(standing)), err
+}
+
+// toModelRun returns what an agent says of the model that it runs; nil where it says nothing.
+func toModelRun(in *ModelRun) *attempts.ModelRun {
+	if in == nil {
+		return nil
+	}
+	return &attempts.ModelRun{Engine: in.Engine, Name: in.Name, Why: string(in.Why), Tier: string(value(in.Tier))}
 }
 
 // ReportProgress says how far the work is.
@@ -38,7 +46,8 @@ func (s *reportHandlers) ReportProgress(ctx context.Context, r ReportProgressReq
 		return nil, err
 	}
 	standing, err := s.Dispatch.Progress(ctx, principal(ctx), ref,
-		report.Progress{Percent: r.Body.ProgressPercent, Step: r.Body.CurrentStep, Checkpoint: checkpoint})
+		report.Progress{Percent: r.Body.ProgressPercent, Step: r.Body.CurrentStep, Checkpoint: checkpoint,
+			Model: toModelRun(r.Body.Model)})
 	answer := toStanding(standing)
 	answer.UsageResults = used
 	return ReportProgress200JSONResponse(answer), err

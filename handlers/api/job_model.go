@@ -18,23 +18,25 @@ import (
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 // Job is a job on the wire: what the domain has of it, and what some answers add.
 type Job struct {
 	jobs.Job
-	BudgetUSD             *string        `json:"budget_usd"`
-	Budget                *ClaimedBudget `json:"budget,omitempty"`
-	EstimatedUSD          *string        `json:"estimated_usd,omitempty"`
-	Next                  *Next          `json:"next,omitempty"`
-	Order                 *Order         `json:"order,omitempty"`
-	Routability           *Routability   `json:"routability,omitempty"`
-	Routable              *bool          `json:"routable,omitempty"`
-	SpentSinceProgressUSD *string        `json:"spent_since_progress_usd,omitempty"`
-	SpentUSD              *string        `json:"spent_usd,omitempty"`
-	TierWhy               *string        `json:"tier_why,omitempty"`
-	Usage                 *Usage         `json:"usage,omitempty"`
-	UsageResults          *UsageResults  `json:"usage_results,omitempty"`
+	BudgetUSD             *string          `json:"budget_usd"`
+	Budget                *ClaimedBudget   `json:"budget,omitempty"`
+	EstimatedUSD          *string          `json:"estimated_usd,omitempty"`
+	Models                *tiermodel.Table `json:"models,omitempty"`
+	Next                  *Next            `json:"next,omitempty"`
+	Order                 *Order           `json:"order,omitempty"`
+	Routability           *Routability     `json:"routability,omitempty"`
+	Routable              *bool            `json:"routable,omitempty"`
+	SpentSinceProgressUSD *string          `json:"spent_since_progress_usd,omitempty"`
+	SpentUSD              *string          `json:"spent_usd,omitempty"`
+	TierWhy               *string          `json:"tier_why,omitempty"`
+	Usage                 *Usage           `json:"usage,omitempty"`
+	UsageResults          *UsageResults    `json:"usage_results,omitempty"`
 }
 
 // Attempt is an attempt on the wire.
@@ -147,11 +149,13 @@ func jobModel(j jobs.Job) Job {
 }
 
 // claimedModel returns a job as the agent reads it that has just got its lease: with
-// the values of its secrets, and the size of model that it is worth.
+// the values of its secrets, the size of model that it is worth, and its product's models.
 func claimedModel(j jobs.Job) (Job, error) {
 	model := jobModel(j)
 	tier, why := estimates.ChooseTier(screens.EstimateAsk(j))
 	model.Tier, model.TierWhy = jobs.Tier(tier), &why
+	models := j.ProductModels.Clone()
+	model.Models = &models
 	input, err := j.RevealedInput()
 	model.InputContext = object(input)
 	return model, err

@@ -26,6 +26,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 // bound is a range; none is an end without a limit.
@@ -91,6 +92,10 @@ var limits = []limit{
 	{bound{jobs.MinReviewLimit, jobs.MaxReviewLimit}, "ProductSettings.review_limit", ""},
 	{bound{none, jobs.MaxMergeInto}, "ProductSettings.merge_into", "product.merge_into"},
 	{bound{none, jobs.MaxMergeChecks}, "ProductSettings.merge_checks", "product.merge_checks"},
+	{bound{1, tiermodel.MaxEngine}, "ModelRun.engine", ""},
+	{bound{none, tiermodel.MaxEngine}, "", "attempt.engine"},
+	{bound{none, tiermodel.MaxStored}, "", "product.models"},
+	{bound{none, attempts.MaxModel}, "ModelRun.name", ""},
 	{bound{0, jobs.MaxBranchRetention}, "ProductSettings.branch_retention_days", "product.branch_retention_days"},
 	{bound{none, jobs.MaxBranchJobs}, "EndedBranchesRequest.jobs", ""},
 

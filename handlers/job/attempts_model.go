@@ -40,7 +40,7 @@ func (s attemptsPageData) model() view.AttemptsPage {
 }
 
 func (s attemptsPageData) attempt(a attempts.Record) view.AttemptRecord {
-	m := view.AttemptRecord{Attempt: attemptModel(a.Attempt, s.job, s.now), Model: a.Model, Session: a.SessionKey,
+	m := view.AttemptRecord{Attempt: attemptModel(a.Attempt, s.job, s.now), Session: a.SessionKey,
 		Claimed: ui.Day(a.ClaimedAt), Step: web.FirstLine(a.CurrentStep, web.MaxQuote), ErrorKind: a.ErrorKind, Error: a.Error,
 		Stack: a.Stack, Checkpoint: formatJSON(a.Checkpoint), Result: formatJSON(a.Result),
 		Lines: linesText(a)}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -258,6 +259,7 @@ var outcomes = map[string]struct {
 func attemptModel(a attempts.Attempt, j jobs.Job, now time.Time) view.Attempt {
 	m := view.Attempt{Number: int(a.Epoch), Agent: a.Agent, Factory: a.Factory, Percent: web.PercentWord(a.ProgressPercent),
 		Detail: web.FirstLine(a.Error, web.MaxQuote), Delivery: jobparts.Delivery(a, now)}
+	m.Model, m.ModelWhy = modelWords(a)
 	if a.EndedAt == nil {
 		m.Status, m.Running = jobparts.ShownStatus(j), ui.Run(a.ClaimedAt, now)
 		m.Outcome = m.Status.Word()
@@ -270,4 +272,17 @@ func attemptModel(a attempts.Attempt, j jobs.Job, now time.Time) view.Attempt {
 	}
 	m.Outcome, m.Status, m.Icon, m.IconTone = o.word, o.status, o.icon, o.tone
 	return m
+}
+
+// modelWords returns which model ran an attempt, and why that one as far as its agent said.
+func modelWords(a attempts.Attempt) (model, why string) {
+	switch a.ModelWhy {
+	case "":
+		return a.Model, ""
+	case attempts.ByDefault:
+		why = "default"
+	default:
+		why = a.ModelWhy + ": " + a.Tier
+	}
+	return cmp.Or(a.Model, "its own model"), a.Engine + ", " + why
 }

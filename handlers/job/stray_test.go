@@ -16,7 +16,7 @@ import (
 func TestAJobWithoutItsLease(t *testing.T) {
 	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
-	if _, err := d.Dispatch.Start(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}); err != nil {
+	if _, err := d.Dispatch.Start(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, nil); err != nil {
 		t.Fatal(err)
 	}
 	dbfactory.Exec(t, d.DB, `DELETE FROM job_lease`)

@@ -52,7 +52,7 @@ func TestLiveBoardShowsAClaimOfAnotherProcess(t *testing.T) {
 		t.Errorf("message %q with event %q", m.ID, m.Event)
 	}
 
-	if _, err := d.OtherProcess.Start(t.Context(), agent, ref); err != nil {
+	if _, err := d.OtherProcess.Start(t.Context(), agent, ref, nil); err != nil {
 		t.Fatal(err)
 	}
 	s.Until("Started")
@@ -233,7 +233,7 @@ func TestLiveBoardKnowsACardThatWasSentAlone(t *testing.T) {
 	agent := d.Agent("claude-1")
 	claimed := d.Claim(agent)
 	ref := lease.Ref{Job: claimed.Key, Epoch: claimed.Epoch}
-	if _, err := d.OtherProcess.Start(t.Context(), agent, ref); err != nil {
+	if _, err := d.OtherProcess.Start(t.Context(), agent, ref, nil); err != nil {
 		t.Fatal(err)
 	}
 	s := d.Stream(t, d.Listen(t)+d.LiveURL("/board"), "")

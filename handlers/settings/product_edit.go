@@ -49,6 +49,9 @@ func (p *productPages) productUpdate(c echo.Context, who tenancy.Principal) erro
 	sheet := productFormData{product: &product, form: productFields.Read(in)}
 	change, err := productFields.Value(sheet.form)
 	change.name, change.Paused = product.Name, product.Paused
+	for engine, models := range otherModels(product.Models) {
+		change.Models[engine] = models
+	}
 	return p.productSave(c, who, sheet, change, err)
 }
 

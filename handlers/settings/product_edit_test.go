@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 // productFields returns the form as a browser sends it, with nothing chosen.
@@ -220,5 +221,36 @@ func TestMergesAreChosenInTheForm(t *testing.T) {
 		if got := doc.Find(field).AttrOr("value", ""); got != want {
 			t.Errorf("%s is %q", field, got)
 		}
+	}
+}
+
+// Models are chosen in a table, refused beside their field, and those of engines without a row stay.
+func TestModelsAreChosenInATable(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	if _, _, err := d.Jobs.PutProduct(t.Context(), d.Owner, "ledger", jobs.ProductSettings{Models: tiermodel.Table{
+		"command": {"large": "big"}, "claude": {"large": "opus"}, "codex": {"small": "gpt-5-mini"}}}); err != nil {
+		t.Fatal(err)
+	}
+	doc := handlertest.Page(t, d.Get("/settings/products/ledger"), http.StatusOK)
+	for field, want := range map[string]string{"#models-claude-large": "opus", "#models-codex-small": "gpt-5-mini", "#models-opencode-small": ""} {
+		if got := doc.Find(field).AttrOr("value", "none"); got != want {
+			t.Errorf("%s is %q", field, got)
+		}
+	}
+	handlertest.WantText(t, doc, "#models .chip", "command:large=big")
+	chosen := productFields("ledger", func(v url.Values) {
+		v.Set("models-claude-small", "haiku")
+		v.Set("models-claude-large", "--continue")
+	})
+	doc = handlertest.Page(t, d.Post("/settings/products/ledger", chosen), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#models-claude-large-e", "begins with a letter or digit")
+	if got := doc.Find("#models-claude-small").AttrOr("value", ""); got != "haiku" {
+		t.Errorf("what was typed is %q", got)
+	}
+	chosen.Set("models-claude-large", "sonnet[1m]")
+	handlertest.WantRedirect(t, d.Post("/settings/products/ledger", chosen), "/settings/products")
+	want := tiermodel.Table{"command": {"large": "big"}, "claude": {"small": "haiku", "large": "sonnet[1m]"}}
+	if got := d.Settings("ledger").Models; !got.Equal(want) {
+		t.Errorf("it names %v", got)
 	}
 }

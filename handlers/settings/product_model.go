@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/natural"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 	"github.com/fleetboard/fleetboard/views/links"
 	view "github.com/fleetboard/fleetboard/views/settings"
 	"github.com/fleetboard/fleetboard/views/ui"
@@ -88,8 +89,55 @@ type productInput struct {
 	name string
 }
 
+// modelTitles are what pages call the engines that have rows in the table of models.
+var modelTitles = map[string]string{"claude": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
+
+// modelRows are the rows of the table of models.
+var modelRows = newModelRows()
+
+func newModelRows() (rows []view.ModelRow) {
+	for _, engine := range tiermodel.Programs {
+		row := view.ModelRow{Engine: cmp.Or(modelTitles[engine], engine)}
+		for _, tier := range tiermodel.Tiers {
+			row.Fields = append(row.Fields, modelField(engine, tier))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func modelField(engine, tier string) string { return "models-" + engine + "-" + tier }
+
+// modelFields are the fields of the table of models.
+func modelFields() (list form.Table[productInput]) {
+	for _, engine := range tiermodel.Programs {
+		for _, tier := range tiermodel.Tiers {
+			label := cmp.Or(modelTitles[engine], engine) + ", " + tier
+			list = append(list, form.Custom(modelField(engine, tier), label, tiermodel.MaxModel,
+				func(in *productInput) string { return in.Models[engine][tier] },
+				func(in *productInput, text string) string {
+					if in.Models == nil {
+						in.Models = tiermodel.Table{}
+					}
+					in.Models.Set(engine, tier, text)
+					return ""
+				}).Also("models."+engine+"."+tier))
+		}
+	}
+	return list
+}
+
+// otherModels returns the part of a table that has no rows on the page.
+func otherModels(all tiermodel.Table) tiermodel.Table {
+	other := all.Clone()
+	for _, engine := range tiermodel.Programs {
+		delete(other, engine)
+	}
+	return other
+}
+
 // productFields are the form of a product. The domain judges what is no number.
-var productFields = form.Table[productInput]{
+var productFields = append(form.Table[productInput]{
 	form.Line("name", "Name", jobs.MaxName, func(in *productInput) *string { return &in.name }),
 	form.Custom("repos", "Repos", 40_000, func(in *productInput) string { return strings.Join(in.Repos, "\n") },
 		func(in *productInput, text string) string {
@@ -113,7 +161,7 @@ var productFields = form.Table[productInput]{
 		Note("empty is none"),
 	form.Number("branch_retention_days", "Branches stay", 0, jobs.MaxBranchRetention,
 		func(in *productInput) **int { return &in.BranchRetention }).WithKind(ui.KindWhole).Note("days; empty is 30"),
-}
+}, modelFields()...)
 
 // splitRepos takes apart repos, one a line.
 func splitRepos(text string) []string { return web.Distinct(strings.Split(text, "\n")) }
@@ -169,7 +217,7 @@ type productFormData struct {
 }
 
 func (s productFormData) model() view.ProductForm {
-	m := view.ProductForm{Form: s.form, New: s.product == nil, SaveURL: links.Products}
+	m := view.ProductForm{Form: s.form, New: s.product == nil, SaveURL: links.Products, Models: modelRows}
 	if n := len(m.Errors); n > 0 {
 		m.Error = "The product was not saved. " + web.Plural(n, "field needs", "fields need") + " another value; your text is kept."
 	}
@@ -177,6 +225,7 @@ func (s productFormData) model() view.ProductForm {
 		return m
 	}
 	p := *s.product
+	m.OtherModels = otherModels(p.Models).Lines()
 	m.Name, m.SaveURL, m.Paused = p.Name, links.Product(p.Name), p.Paused
 	m.BoardURL = links.BoardWith(links.Filter{Products: []string{p.Name}})
 	m.PauseURL, m.ResumeURL = pauseURLs(p)
@@ -220,6 +269,7 @@ func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 	say(was.Method != now.Method, choose(now.Method == jobs.MergeFastForward, "merges by fast-forward only", "merges with a merge commit"))
 	say(was.Into != now.Into, "merges into "+cmp.Or(now.Into, "the default branch"))
 	say(was.Checks != now.Checks, choose(now.Checks == "", "no check after merges", "another check after merges"))
+	say(!before.Models.Equal(in.Models), choose(len(in.Models.Lines()) == 0, "names no models", "names other models"))
 	if now := in.BranchRetention; now != nil && *now != before.Retention() {
 		list = append(list, "branches stay "+retentionText(*now))
 	}

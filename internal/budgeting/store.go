@@ -23,6 +23,8 @@ type Active struct {
 	Any bool
 	// HoldsUnpriced: one of them holds models without a price.
 	HoldsUnpriced bool
+	// NamesModels: some product names models for tiers.
+	NamesModels bool
 }
 
 // ActiveTx reads what budgets a workspace has.
@@ -31,7 +33,7 @@ func ActiveTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Active, error) {
 	if err != nil {
 		return Active{}, err
 	}
-	return Active{r.Active, r.HoldsUnpriced}, nil
+	return Active{r.Active, r.HoldsUnpriced, r.NamesModels}, nil
 }
 
 // covered is jobs with the budgets that they count for, and when they were read.

@@ -2,11 +2,14 @@ package budgeting
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 // holdersTx reads the budgets that hold models without a price, the widest scopes first, and
@@ -20,6 +23,22 @@ func holdersTx(ctx context.Context, tx db.Tx, workspace ids.ID) (list []Holder, 
 		list, now = append(list, Holder{ID: r.ID, Name: r.Name, Asks: r.Asks, scope: r.ScopeKey}), r.Now
 	}
 	return list, now, nil
+}
+
+// tablesTx reads which models products name, and the products that name some.
+func tablesTx(ctx context.Context, tx db.Tx, workspace ids.ID) (map[ids.ID]tiermodel.Table, map[string]ids.ID, error) {
+	rows, err := q.ProductModels(ctx, tx, workspace)
+	if err != nil {
+		return nil, nil, err
+	}
+	tables, named := make(map[ids.ID]tiermodel.Table, len(rows)), make(map[string]ids.ID, len(rows))
+	for _, r := range rows {
+		named[r.Name] = r.ID
+		if tables[r.ID], err = jobs.ParseModels(r.Models); err != nil {
+			return nil, nil, fmt.Errorf("models of product %s: %w", r.ID, err)
+		}
+	}
+	return tables, named, nil
 }
 
 // asking is a job and a budget that asks about the models that it uses.

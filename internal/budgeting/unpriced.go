@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/prices"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 // Holder is a hard budget of dollars that holds the claims of models without a price.
@@ -26,6 +28,9 @@ type Unpriced struct {
 	Holders []Holder // the widest scopes first
 	Prices  prices.Book
 	Now     time.Time
+
+	tables map[ids.ID]tiermodel.Table // of the products that name models
+	named  map[string]ids.ID          // those products
 }
 
 // UnpricedTx reads what decides which claims wait for a price. Nothing waits where
@@ -37,6 +42,9 @@ func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) (u Unpriced, er
 	if len(u.Holders) > 0 {
 		u.Prices, err = prices.BookTx(ctx, tx, workspace)
 	}
+	if err == nil && len(u.Holders) > 0 {
+		u.tables, u.named, err = tablesTx(ctx, tx, workspace)
+	}
 	return u, err
 }
 
@@ -45,6 +53,40 @@ func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) (u Unpriced, er
 func (u Unpriced) Holds(m prices.Model) bool {
 	return m.Name != "" && len(u.Holders) > 0 && u.Prices.Holds(m, u.Now)
 }
+
+// User is who may run a model: the one that it is registered with, or one that a product names for
+// the engines of its factory.
+type User struct {
+	Model   prices.Model
+	Engines []string
+}
+
+// Without returns the models without a price that an agent may run for the jobs of a product. Which
+// of them a job gets is decided after its claim, by its tier and the engine that its worker takes.
+func (u Unpriced) Without(who User, product ids.ID) (list []prices.Model) {
+	if u.Holds(who.Model) {
+		list = append(list, who.Model)
+	}
+	for _, name := range u.tables[product].Models(who.Engines) {
+		if m := (prices.Model{Provider: fleet.GuessProvider(name), Name: name}); name != who.Model.Name && u.Holds(m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// WithoutAny reports whether there are such models in any product.
+func (u Unpriced) WithoutAny(who User) bool {
+	for product := range u.tables {
+		if len(u.Without(who, product)) > 0 {
+			return true
+		}
+	}
+	return u.Holds(who.Model)
+}
+
+// FindProduct returns the product of a name, ids.Nil where that names no models.
+func (u Unpriced) FindProduct(name string) ids.ID { return u.named[name] }
 
 // FindHolder gives the budget that holds a job's claims of models without a price; false where
 // none does.

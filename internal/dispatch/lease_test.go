@@ -83,7 +83,7 @@ func TestWritesOfAnOldLeaseAreRefused(t *testing.T) {
 	type write func(w *testWorkspace, agent tenancy.Principal, r lease.Ref) error
 	writes := map[string]write{
 		"start": func(w *testWorkspace, a tenancy.Principal, r lease.Ref) error {
-			_, err := w.Dispatch.Start(w.Ctx, a, r)
+			_, err := w.Dispatch.Start(w.Ctx, a, r, nil)
 			return err
 		},
 		"progress": func(w *testWorkspace, a tenancy.Principal, r lease.Ref) error {
@@ -416,7 +416,7 @@ func TestAnotherWorkspacesJobIsNotThere(t *testing.T) {
 			return err
 		}(),
 		"start": func() error {
-			_, err := w.Dispatch.Start(w.Ctx, agent, lease.Ref{Job: theirs.ID.String(), Epoch: 1})
+			_, err := w.Dispatch.Start(w.Ctx, agent, lease.Ref{Job: theirs.ID.String(), Epoch: 1}, nil)
 			return err
 		}(),
 		"unknown": func() error { _, err := w.Jobs.Get(w.Ctx, w.Owner, ids.New().String()); return err }(),

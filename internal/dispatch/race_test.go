@@ -46,7 +46,7 @@ var (
 		return err
 	}}
 	starts = racer{"start", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.Dispatch.Start(w.Ctx, a, ref(j))
+		_, err := w.Dispatch.Start(w.Ctx, a, ref(j), nil)
 		return err
 	}}
 	beats = racer{"heartbeat", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {

@@ -21,7 +21,7 @@ func (w *testWorkspace) stray(status jobs.Status) (tenancy.Principal, jobs.Job) 
 	w.Job("one")
 	j := w.Claim(agent)
 	if status == jobs.Running {
-		if _, err := w.Dispatch.Start(w.Ctx, agent, ref(j)); err != nil {
+		if _, err := w.Dispatch.Start(w.Ctx, agent, ref(j), nil); err != nil {
 			w.T.Fatal(err)
 		}
 	}

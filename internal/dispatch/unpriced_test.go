@@ -17,6 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/spend/prices"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 func with(provider, model string) func(*fleet.Registration) {
@@ -358,4 +359,39 @@ func TestDecisionsAreChecked(t *testing.T) {
 	if _, err := w.rates().Decide(w.Ctx, member, prices.ModelDecision{Model: model("x"), Decision: prices.Pass}); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("a member decides: %v", err)
 	}
+}
+
+// A model that a product names is held like one that an agent is registered with: it may be what
+// runs. Other products, and agents without that engine, are not held for it.
+func TestAModelOfAProductWithoutAPriceWaits(t *testing.T) {
+	w := newTestWorkspace(t)
+	agent := w.Agent("known", with("anthropic", "claude-sonnet-4-5")) // its factory has claude
+	w.budget(1000)
+	name := func(models tiermodel.Table) {
+		w.T.Helper()
+		if _, _, err := w.Jobs.PutProduct(w.Ctx, w.Owner, jobs.DefaultProduct, jobs.ProductSettings{Models: models}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name(tiermodel.Table{"claude": {"large": "house-7b", "small": "haiku"}, "codex": {"large": "other-7b"}})
+	j := w.Job("build")
+	w.Nothing(agent, claim.ReasonBudget)
+	if asked := w.questions(); !slices.Equal(asked, []string{"house-7b"}) {
+		t.Errorf("it asks about %v", asked)
+	}
+	if _, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Job: j.Key}); !fault.Is(err, fault.NotClaimable) {
+		t.Errorf("a named job: %v", err)
+	}
+	name(tiermodel.Table{"claude": {"large": "opus", "small": "haiku"}, "codex": {"large": "other-7b"}})
+	if got := w.Claim(agent); got.ID != j.ID {
+		t.Errorf("with models that have prices it got %s", got.Key)
+	}
+	name(tiermodel.Table{"claude": {"large": "house-7b"}})
+	j = w.Job("again")
+	w.Nothing(agent, claim.ReasonBudget)
+	w.decides(prices.ModelDecision{Model: prices.Model{Name: "house-7b"}, Decision: prices.Pass})
+	if got := w.Claim(agent); got.ID != j.ID {
+		t.Errorf("once a person has decided it got %s", got.Key)
+	}
+	w.Consistent()
 }

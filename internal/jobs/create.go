@@ -273,7 +273,7 @@ func (c *creation) build() error {
 			ReviewRequired: orDefault(n.ReviewOverride, product.ReviewRequired), ProductPaused: product.Paused,
 			MaxLost: orDefault(n.MaxLost, defaultMaxLost), RetryBackoffSeconds: orDefault(n.RetryBackoffSeconds, defaultBackoff),
 			IdempotencyKey: n.IdempotencyKey, BlockedReason: n.BlockedReason, OneJobPerRepo: product.OneJobPerRepo,
-			ReviewLimit: product.ReviewLimit,
+			ReviewLimit: product.ReviewLimit, ProductModels: product.Models,
 		})
 	}
 	return p.Err()

@@ -8,6 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 // Tier is the size of model that a job is worth.
@@ -72,6 +73,7 @@ type Job struct {
 	ProductPaused       bool            `json:"-"`
 	OneJobPerRepo       bool            `json:"-"` // the product's policy
 	ReviewLimit         *int            `json:"-"` // the product's limit of jobs in review
+	ProductModels       tiermodel.Table `json:"-"` // the product's
 
 	IdempotencyKey string     `json:"idempotency_key"`
 	Version        int        `json:"version"`

@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 // Product is what jobs are billed to and shown under.
@@ -71,6 +72,8 @@ type ProductSettings struct {
 	// BranchRetention is how many days the branches of an ended job stay at the origin; 0 is
 	// for ever, nil DefaultBranchRetention. A product that is read has it.
 	BranchRetention *int `json:"branch_retention_days"`
+	// Models are those that engines run its jobs with, by tier. A product that is read has no nil.
+	Models tiermodel.Table `json:"models"`
 }
 
 // Retention returns for how many days branches stay.
@@ -123,6 +126,7 @@ func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name st
 	return s.changeProduct(ctx, who, name, "", in.Repos, func(before Product) (Product, error) {
 		p := Product{ID: before.ID, Name: name, ProductSettings: in}
 		p.Repos, p.Merge, p.BranchRetention = set(in.Repos), in.orDefault(), new(in.Retention())
+		p.Models = in.Models.Clone()
 		if p.ID == ids.Nil {
 			p.ID = ids.New()
 		}
@@ -203,6 +207,9 @@ func (in ProductSettings) check(name string) error {
 	optional(p, "review_limit", in.ReviewLimit, MinReviewLimit, MaxReviewLimit)
 	p.Number("branch_retention_days", in.Retention(), 0, MaxBranchRetention)
 	in.Merge.check(p)
+	for at, why := range in.Models.Problems("models") {
+		p.Add(at, "%s", why)
+	}
 	return p.Err()
 }
 
@@ -275,6 +282,7 @@ func (p Product) changes(before Product) []eventlog.Change {
 	} else {
 		note("branch_retention_days", now != DefaultBranchRetention, 0, now)
 	}
+	note("models", !before.Models.Equal(p.Models), orEmpty(before.Models.Lines()), orEmpty(p.Models.Lines()))
 	note("paused", before.Paused != p.Paused, before.Paused, p.Paused)
 	return list
 }

@@ -211,6 +211,10 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 	if r.IdempotencyKey != nil {
 		j.IdempotencyKey = *r.IdempotencyKey
 	}
+	var err error
+	if j.ProductModels, err = ParseModels(r.ProductModels); err != nil {
+		return Job{}, fmt.Errorf("models of the product of job %s: %w", r.ID, err)
+	}
 	if r.CarriedOutBy != nil {
 		if err := json.Unmarshal(r.CarriedOutBy, &j.CarriedOutBy); err != nil {
 			return Job{}, fmt.Errorf("who carried out the status of job %s: %w", r.ID, err)

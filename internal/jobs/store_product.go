@@ -2,10 +2,13 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, error) {
@@ -15,12 +18,26 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 	}
 	list := make([]Product, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, Product{ID: r.ID, Name: r.Name, ProductSettings: ProductSettings{Repos: r.Repos,
+		models, err := ParseModels(r.Models)
+		if err != nil {
+			return nil, fmt.Errorf("models of product %s: %w", r.ID, err)
+		}
+		list = append(list, Product{ID: r.ID, Name: r.Name, ProductSettings: ProductSettings{Repos: r.Repos, Models: models,
 			ReviewRequired: r.ReviewRequired, OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: r.ReviewLimit, Paused: r.Paused,
 			Merge:           Merge{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks},
 			BranchRetention: &r.BranchRetentionDays}})
 	}
 	return list, nil
+}
+
+// ParseModels reads the models of a product as they are stored; an empty text is none.
+func ParseModels(stored json.RawMessage) (tiermodel.Table, error) {
+	table := tiermodel.Table{}
+	if len(stored) == 0 || string(stored) == "{}" {
+		return table, nil
+	}
+	err := json.Unmarshal(stored, &table)
+	return table, err
 }
 
 // lockProductsTx keeps the products of a workspace as they are until the transaction ends.
@@ -52,10 +69,14 @@ func lockLanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.
 
 // writeProductTx inserts a product or replaces its settings and repos.
 func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
-	err := q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: workspace, ID: p.ID, Name: p.Name,
+	models, err := json.Marshal(p.Models.Clone())
+	if err != nil {
+		return fmt.Errorf("encode models: %w", err)
+	}
+	err = q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: workspace, ID: p.ID, Name: p.Name,
 		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: p.ReviewLimit, Paused: p.Paused,
 		MergeBy: p.By, MergeMethod: p.Method, MergeInto: p.Into, MergeChecks: p.Checks,
-		BranchRetentionDays: p.Retention()})
+		BranchRetentionDays: p.Retention(), Models: models})
 	if err != nil {
 		return err
 	}

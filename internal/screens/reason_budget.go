@@ -32,23 +32,31 @@ func (m money) heldReason(j jobs.Job, routing fleet.Routing) (Reason, bool) {
 		return budgetReason(r), true
 	}
 	if h, held := m.unpriced.FindHolder(j.ProductID, j.Phase, j.ID); held {
-		return m.modelReason(h, routing.Takers(toNeeds(j)))
+		return m.modelReason(h, j.ProductID, toNeeds(j), routing)
 	}
 	return Reason{}, false
 }
 
-// modelReason says that a budget holds the claims of all of these agents for want of a
-// price, if it does.
-func (m money) modelReason(h budgeting.Holder, takers []fleet.Agent) (Reason, bool) {
-	for _, a := range takers {
-		if !m.unpriced.Holds(prices.Model{Provider: a.Provider, Name: a.Model}) {
-			return Reason{}, false
+// modelReason says that a budget holds the claims of all agents that could take a job of a product
+// for want of a price, if it does.
+func (m money) modelReason(h budgeting.Holder, product ids.ID, needs fleet.Needs, routing fleet.Routing) (why Reason, held bool) {
+	engines := map[ids.ID][]string{}
+	for _, fit := range routing.Eligible {
+		for _, a := range fit.Factory.Agents {
+			engines[a.ID] = fit.Factory.Engines
 		}
 	}
-	if len(takers) == 0 {
-		return Reason{}, false
+	for _, a := range routing.Takers(needs) {
+		user := budgeting.User{Model: prices.Model{Provider: a.Provider, Name: a.Model}, Engines: engines[a.ID]}
+		without := m.unpriced.Without(user, product)
+		switch {
+		case len(without) == 0:
+			return Reason{}, false
+		case !held:
+			why, held = budgetReason(h.Refusal(without[0].Name)), true
+		}
 	}
-	return budgetReason(h.Refusal(takers[0].Model)), true
+	return why, held
 }
 
 // pausedReason says who or what paused a job: a person, its own ceilings or a budget.

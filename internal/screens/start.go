@@ -67,7 +67,7 @@ func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, snap fleet.Sn
 	if s := stops.CoveringName(product); s != nil {
 		start.Reasons = append(start.Reasons, stopReason(*s))
 	}
-	budgets, err := startBudgetsTx(ctx, tx, who.Workspace, start.Money.Budgets, query.Needs)
+	budgets, err := startBudgetsTx(ctx, tx, who.Workspace, start.Money.Budgets, query.Needs, product)
 	if start.Reasons = append(start.Reasons, budgets...); err != nil || query.isBare() {
 		return start, err
 	}
@@ -80,7 +80,9 @@ func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, snap fleet.Sn
 }
 
 // startBudgetsTx says which of the budgets that a job counts for keep it back.
-func startBudgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, of []budgeting.Standing, needs fleet.Needs) ([]Reason, error) {
+func startBudgetsTx(
+	ctx context.Context, tx db.Tx, workspace ids.ID, of []budgeting.Standing, needs fleet.Needs, product string,
+) ([]Reason, error) {
 	var list []Reason
 	for _, b := range of {
 		if b.Short != nil {
@@ -106,7 +108,7 @@ func startBudgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, of []budget
 		if !slices.ContainsFunc(of, func(b budgeting.Standing) bool { return b.ID == h.ID }) {
 			continue
 		}
-		if why, held := m.modelReason(h, snap.Route(needs).Takers(needs)); held {
+		if why, held := m.modelReason(h, m.unpriced.FindProduct(product), needs, snap.Route(needs)); held {
 			return []Reason{why}, nil
 		}
 	}

@@ -19,7 +19,6 @@ type AttemptsPage struct {
 // AttemptRecord is an attempt with all that is kept of it.
 type AttemptRecord struct {
 	Attempt
-	Model      string
 	Session    string
 	Claimed    ui.When
 	Started    ui.When

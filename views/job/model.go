@@ -139,6 +139,8 @@ type Attempt struct {
 	Number   int // the epoch
 	Agent    string
 	Factory  string
+	Model    string    // "" where nobody knows it
+	ModelWhy string    // "claude, product: large", "" where its agent did not say
 	Status   ui.Status // glyph; "" uses Icon
 	Icon     string
 	IconTone ui.Tone

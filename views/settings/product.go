@@ -46,18 +46,27 @@ type ProductPage struct {
 type ProductForm struct {
 	ui.Form
 
-	New       bool
-	Name      string // "" for a new one
-	SaveURL   string
-	BoardURL  string
-	InReview  string       // "2 jobs are in review now.", "" for a new one
-	Ways      []ProductWay // of an existing one
-	RepoWays  []ProductWay // a repo's jobs each
-	Paused    bool
-	PauseURL  string // of an existing one that is not paused
-	ResumeURL string // of one that is
-	Delete    *ui.Action
-	Stays     string // why it cannot be deleted, "" where it may be
+	New      bool
+	Name     string // "" for a new one
+	SaveURL  string
+	BoardURL string
+	Models   []ModelRow
+	// OtherModels are those of engines without a row: "command:large=opus".
+	OtherModels []string
+	InReview    string       // "2 jobs are in review now.", "" for a new one
+	Ways        []ProductWay // of an existing one
+	RepoWays    []ProductWay // a repo's jobs each
+	Paused      bool
+	PauseURL    string // of an existing one that is not paused
+	ResumeURL   string // of one that is
+	Delete      *ui.Action
+	Stays       string // why it cannot be deleted, "" where it may be
+}
+
+// ModelRow is an engine in the table of models, with the names of its fields, the smallest tier first.
+type ModelRow struct {
+	Engine string
+	Fields []string
 }
 
 // ProductWay leads from a product to what belongs to it.
@@ -87,6 +96,8 @@ const (
 		"Pull requests have the checks of the forge instead."
 	meansRetention = "So many days after a job has ended, its branches at the origin are removed: where its work is merged, or it " +
 		"ended without any. 0 keeps them."
+	meansModels = "Engines run its jobs with these models, by the size that a job is worth. Where a field is empty, " +
+		"the worker chooses: by its own table, or its default."
 	meansLimit  = "While so many of its jobs wait for a decision, agents get no new ones."
 	meansPaused = "Agents get no new jobs of a paused product; what they work on goes on."
 )

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 func productCommand(c *cli) *cobra.Command {
@@ -56,6 +57,7 @@ func printProduct(_ *screen, w io.Writer, product api.Product) {
 		retention = "for ever"
 	}
 	out.line("branches stay", retention)
+	out.line("models", strings.Join(tiermodel.Table(product.Models).Lines(), ", "))
 }
 
 // productFlags set the settings of a product, but for its repositories.
@@ -81,6 +83,9 @@ func productSet(c *cli) *cobra.Command {
 	flags.StringSliceVar(&repos.repos, "repos", nil, "all its repositories, by `name`")
 	flags.StringSliceVar(&repos.add, "add-repo", nil, "`name` of one more repository; repeatable")
 	flags.StringSliceVar(&repos.drop, "drop-repo", nil, "`name` of a repository that it does not have any more; repeatable")
+	var models []string
+	flags.StringArrayVar(&models, "tier-model", nil,
+		"have an engine use a model for jobs of a tier: `ENGINE:TIER=MODEL`, as in claude:large=opus, or claude:large= for none; repeatable")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		changes, err := c.fields(flags, takes, productFlags)
 		if err != nil {
@@ -102,6 +107,11 @@ func productSet(c *cli) *cobra.Command {
 		}
 		maps.Copy(settings, changes)
 		settings["repos"] = repos.apply(settings["repos"], flags.Changed("repos"))
+		if len(models) > 0 {
+			if settings["models"], err = changeModels(settings["models"], models); err != nil {
+				return err
+			}
+		}
 		raw, err := json.Marshal(settings)
 		if err != nil {
 			return err
@@ -109,6 +119,23 @@ func productSet(c *cli) *cobra.Command {
 		return answer(c, printProduct)(server.PutProductWithBody(cmd.Context(), args[0], "application/json", bytes.NewReader(raw)))
 	}
 	return cmd
+}
+
+// changeModels returns a product's table of models with what the lines of --tier-model change.
+func changeModels(present any, lines []string) (tiermodel.Table, error) {
+	table := tiermodel.Table{}
+	if raw, err := json.Marshal(present); err != nil || json.Unmarshal(raw, &table) != nil {
+		return nil, fail(exitFailure, "the models of the product cannot be read")
+	}
+	table = table.Clone()
+	for _, line := range lines {
+		engine, tier, model, err := tiermodel.ParseLine(line)
+		if err != nil {
+			return nil, fail(exitUsage, "--tier-model: %w", err)
+		}
+		table.Set(engine, tier, model)
+	}
+	return table, nil
 }
 
 // readSettings returns a product's settings; none where there is no such product. They are a map, so

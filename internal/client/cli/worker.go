@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,12 +19,14 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/mcptools"
 	"github.com/fleetboard/fleetboard/internal/client/worker"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 // workerFlags are the flags of `fleet worker`.
 type workerFlags struct {
 	repos, state, name, factory, check, model string
 	clone, engines, labels, pass, roles       []string
+	tierModels                                []string
 	submodules                                []string
 	seats                                     int
 	lease, beat, maxTime, retry               time.Duration
@@ -93,7 +96,9 @@ func (c factory) workerCommand() *cobra.Command {
 	flags.IntVar(&f.seats, "seats", 1, "work on this many jobs at once")
 	flags.StringArrayVar(&f.labels, "label", nil, "offer this `capability` beside those that are found")
 	flags.StringVar(&f.check, "check", "", "hand work in only where this `command` passes")
-	flags.StringVar(&f.model, "model", "", "have the engine use this `model`")
+	flags.StringVar(&f.model, "model", "", "have the engine use this `model`, where neither the job's product nor --tier-model names one")
+	flags.StringArrayVar(&f.tierModels, "tier-model", nil,
+		"have an engine use a model for jobs of a tier, where their product names none: `ENGINE:TIER=MODEL`, as in claude:large=opus")
 	flags.StringVar(&f.name, "name", host, "the agent's `name`")
 	flags.StringVar(&f.factory, "factory", host, "the factory's `name` on the board")
 	flags.StringArrayVar(&f.roles, "role", nil,
@@ -184,7 +189,11 @@ func (c factory) options(f workerFlags) (worker.Options, error) {
 	if err != nil {
 		return worker.Options{}, fail(exitUsage, "%w", err)
 	}
-	engines, err := parseEngines(f.engines)
+	all, err := parseEngines(f.engines)
+	if err != nil {
+		return worker.Options{}, err
+	}
+	models, err := parseTierModels(f.tierModels, all)
 	if err != nil {
 		return worker.Options{}, err
 	}
@@ -211,11 +220,12 @@ func (c factory) options(f workerFlags) (worker.Options, error) {
 		Roles:      f.roles,
 		State:      found.State,
 		Repos:      found,
-		Engines:    engines,
+		Engines:    all,
 		Seats:      f.seats,
 		Labels:     f.labels,
 		Check:      f.check,
 		Model:      f.model,
+		Models:     models,
 		Lease:      f.lease,
 		Beat:       f.beat,
 		MaxTime:    f.maxTime,
@@ -244,6 +254,24 @@ func parseEngines(names []string) ([]engines.Engine, error) {
 		all = append(all, e)
 	}
 	return all, nil
+}
+
+// parseTierModels returns the models for tiers, of engines that the worker has.
+func parseTierModels(lines []string, all []engines.Engine) (tiermodel.Table, error) {
+	table := tiermodel.Table{}
+	for _, line := range lines {
+		engine, tier, model, err := tiermodel.ParseLine(line)
+		switch {
+		case err != nil:
+			return nil, fail(exitUsage, "--tier-model: %w", err)
+		case model == "":
+			return nil, fail(exitUsage, "--tier-model: %q names no model", line)
+		case !slices.ContainsFunc(all, func(e engines.Engine) bool { return e.Name() == engine }):
+			return nil, fail(exitUsage, "--tier-model: there is no engine %q here", engine)
+		}
+		table.Set(engine, tier, model)
+	}
+	return table, nil
 }
 
 // socketVariable names the socket of a worker in the environment of its agent programs.

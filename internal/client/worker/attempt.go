@@ -36,8 +36,9 @@ type attempt struct {
 	unready  error           // why it cannot have what it needs
 	tree     *repos.Worktree // nil where the job has no repository
 	reporter *reporter
-	again    bool   // the process before this one was killed in it
-	commit   string // the newest on the branch
+	again    bool         // the process before this one was killed in it
+	commit   string       // the newest on the branch
+	model    api.ModelRun // what runs it, once it does
 
 	mu       sync.Mutex
 	session  string

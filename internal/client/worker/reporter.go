@@ -77,6 +77,9 @@ func (r *reporter) percent(n int) { r.change(func() { r.progress.ProgressPercent
 // checkpoint keeps what a later attempt needs.
 func (r *reporter) checkpoint(c json.RawMessage) { r.change(func() { r.progress.Checkpoint = c }) }
 
+// model says what runs the attempt.
+func (r *reporter) model(m *api.ModelRun) { r.change(func() { r.progress.Model = m }) }
+
 func (r *reporter) change(do func()) {
 	r.mu.Lock()
 	do()

@@ -22,6 +22,8 @@ func (a *attempt) runEngine(ctx context.Context) (engines.Result, error) {
 	if left.Engine == a.engine.Name() && left.Factory == a.w.Factory {
 		a.session = left.Session
 	}
+	a.model = a.w.chooseModel(a.engine.Name(), a.job)
+	a.tellModel(ctx)
 	socket, closeTools, err := a.serveTools(ctx)
 	if err != nil {
 		return engines.Result{}, err
@@ -63,7 +65,7 @@ func (a turns) task(session, prompt string) (engines.Task, error) {
 		Dir:        a.dir(),
 		Scratch:    a.scratch,
 		Session:    session,
-		Model:      a.w.Model,
+		Model:      a.model.Name,
 		MaxCostUSD: mayCost(a.job),
 		RunID:      a.at.Name() + "-" + random()[:8],
 		Script:     script(a.job),
@@ -71,6 +73,9 @@ func (a turns) task(session, prompt string) (engines.Task, error) {
 	}
 	if err := os.WriteFile(filepath.Join(a.scratch, "prompt.md"), []byte(task.Prompt), 0o600); err != nil {
 		return engines.Task{}, err
+	}
+	if a.model.Name != "" {
+		task.Env = append(task.Env, "FLEETBOARD_MODEL="+a.model.Name)
 	}
 	if a.socket != "" {
 		task.MCP = []string{a.w.Program, "mcp"}

@@ -17,6 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/worker/probe"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 	"github.com/fleetboard/fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 // Options are what a worker is started with.
@@ -39,8 +40,10 @@ type Options struct {
 	Labels []string
 	// Check is a command that must pass before work is handed in; "" for none.
 	Check string
-	// Model is the one that engines use; "" leaves it to them.
-	Model string
+	// Model is the one that engines use where neither the job's product nor Models names one for
+	// its tier; "" leaves it to them.
+	Model  string
+	Models tiermodel.Table
 	// Lease is how long a job stays ours while the server gets no call.
 	Lease time.Duration
 	// Beat is how often it sends the server a heartbeat.

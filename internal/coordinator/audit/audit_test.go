@@ -53,7 +53,7 @@ func (w *testWorkspace) life() map[string]jobs.Job {
 		"busy":    w.job(jobs.New{Spec: jobs.Spec{Title: "Second of the repo", Repo: "atlas"}}),
 	}
 	j["waiting"] = w.job(jobs.New{Spec: jobs.Spec{Title: "Waiting", DependsOn: []string{j["running"].Key}}})
-	must(w.dispatch.Start(ctx, ada, w.claim(ada, j["running"])))
+	must(w.dispatch.Start(ctx, ada, w.claim(ada, j["running"]), nil))
 	must(w.dispatch.Complete(ctx, ada, w.claim(ada, j["done"]), report.Completion{Summary: "All is well"}))
 	must(w.dispatch.Fail(ctx, ada, w.claim(ada, j["failed"]), report.Failure{Error: "broken", Retryable: true}))
 	must(w.dispatch.Complete(ctx, ada, w.claim(ada, j["review"]), report.Completion{}))
@@ -257,7 +257,7 @@ func (w *testWorkspace) work(ctx context.Context, agent tenancy.Principal) {
 		w.expected(ctx, err)
 		for _, j := range got.Jobs {
 			ref := lease.Ref{Job: j.Key, Epoch: j.Epoch}
-			_, err := w.dispatch.Start(ctx, agent, ref)
+			_, err := w.dispatch.Start(ctx, agent, ref, nil)
 			w.expected(ctx, err)
 			switch rand.IntN(3) {
 			case 0:

@@ -13,6 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
@@ -107,10 +108,11 @@ type claimItem struct {
 	agent    claimant
 	products map[int64]ids.ID // of its lanes
 	named    *jobs.Job        // the one job that was requested
-	// unpriced is set where the agent's model has no price and budgets hold such, and holder
-	// is one that has held something.
+	// unpriced is set where a model that the agent may run has no price and budgets hold such,
+	// holder is one that has held something, and without the models for which it has.
 	unpriced *budgeting.Unpriced
 	holder   *budgeting.Holder
+	without  []prices.Model
 	closed   string   // why its lanes' jobs were left out, "" where none was
 	reserved int      // how many jobs may be taken for it
 	crowded  bool     // other claims of the batch have reserved the free seats

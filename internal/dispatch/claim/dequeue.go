@@ -156,7 +156,7 @@ func (b *claimBatch) takeLane(c *claimItem, heads []head, n int) ([]readyKey, er
 	if len(heads) > 1 {
 		least = heads[1].priority
 	}
-	if len(c.narrow()) > 0 {
+	if len(c.narrow(c.products[lane])) > 0 {
 		return b.takeOutside(c, lane, least, n)
 	}
 	keys, err := takeReady(b.ctx, b.tx, b.workspace, lane, b.scanFrom(lane), least, n)

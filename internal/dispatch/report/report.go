@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -17,6 +18,7 @@ type Progress struct {
 	Percent    *int    // 0..100
 	Step       *string // at most 200 characters
 	Checkpoint json.RawMessage
+	Model      *attempts.ModelRun // what runs the attempt
 }
 
 const maxStep = 200
@@ -32,6 +34,9 @@ func (p Progress) check() error {
 	if len(p.Checkpoint) > 0 && !json.Valid(p.Checkpoint) {
 		problems.Add("checkpoint", "It must be JSON.")
 	}
+	if p.Model != nil {
+		p.Model.Check(problems, "model")
+	}
 	return problems.Err()
 }
 
@@ -46,16 +51,23 @@ func (p Progress) and(later Progress) Progress {
 	if len(later.Checkpoint) > 0 {
 		p.Checkpoint = later.Checkpoint
 	}
+	if later.Model != nil {
+		p.Model = later.Model
+	}
 	return p
 }
 
 // hasWords reports whether text is reported that may hold a secret.
-func (p Progress) hasWords() bool { return p.Step != nil || len(p.Checkpoint) > 0 }
+func (p Progress) hasWords() bool { return p.Step != nil || len(p.Checkpoint) > 0 || p.Model != nil }
 
-// Start says that work on a claimed job has begun. Saying it again changes
-// nothing.
-func (s *Service) Start(ctx context.Context, who tenancy.Principal, ref lease.Ref) (lease.Status, error) {
-	return s.report(ctx, who, ref, report{starts: true})
+// Start says that work on a claimed job has begun, and what runs it; model is nil where the agent
+// does not say. Saying it again changes nothing. Faults: those of Progress.
+func (s *Service) Start(ctx context.Context, who tenancy.Principal, ref lease.Ref, model *attempts.ModelRun) (lease.Status, error) {
+	p := Progress{Model: model}
+	if err := p.check(); err != nil {
+		return lease.Status{}, err
+	}
+	return s.report(ctx, who, ref, report{starts: true, Progress: p})
 }
 
 // Progress records how far the work has come, and keeps the lease. The first
@@ -103,7 +115,8 @@ func (s *Service) report(ctx context.Context, who tenancy.Principal, ref lease.R
 // batches reports whether a report may be one of a batch: it is short, and the
 // database takes its words.
 func (c reportCall) batches() bool {
-	return len(c.Checkpoint) == 0 && lease.IsPlain(c.ref.Job) && (c.Step == nil || lease.IsPlain(*c.Step))
+	return len(c.Checkpoint) == 0 && lease.IsPlain(c.ref.Job) && (c.Step == nil || lease.IsPlain(*c.Step)) &&
+		(c.Model == nil || lease.IsPlain(c.Model.Name))
 }
 
 // changes returns what a report changes of a lease; one that repeats the last one

@@ -9,7 +9,9 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 // reportItem is what an agent says of one of its leases.
@@ -104,6 +106,11 @@ func (r *report) redact(red *redact.Redactor) {
 		r.Step = &step
 	}
 	r.Checkpoint = red.JSON(r.Checkpoint)
+	if r.Model != nil {
+		model := *r.Model
+		model.Engine, model.Name = red.Cut(model.Engine, tiermodel.MaxEngine), red.Cut(model.Name, attempts.MaxModel)
+		r.Model = &model
+	}
 }
 
 // lockStarting locks and reads the jobs that start.
@@ -169,6 +176,9 @@ func (w *leaseReports) write(list []*reportItem) error {
 		return err
 	}
 	if err := w.start(written); err != nil {
+		return err
+	}
+	if err := writeModels(w.ctx, w.tx, w.workspace, written); err != nil {
 		return err
 	}
 	return w.recordProgress(written)

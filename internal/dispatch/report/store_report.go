@@ -87,6 +87,21 @@ func startAttempts(ctx context.Context, tx db.Tx, workspace ids.ID, starting []j
 	return q.AttemptsStart(ctx, tx, workspace, in, epochs)
 }
 
+// writeModels notes what runs the attempts whose agents say so.
+func writeModels(ctx context.Context, tx db.Tx, workspace ids.ID, list []*reportItem) error {
+	p := dbsqlc.AttemptsModelParams{WorkspaceID: workspace}
+	for _, t := range list {
+		if m := t.Model; m != nil {
+			p.JobIds, p.Epochs, p.Engines = append(p.JobIds, t.job), append(p.Epochs, t.ref.Epoch), append(p.Engines, m.Engine)
+			p.Models, p.ModelWhys, p.Tiers = append(p.Models, m.Name), append(p.ModelWhys, m.Why), append(p.Tiers, m.Tier)
+		}
+	}
+	if len(p.JobIds) == 0 {
+		return nil
+	}
+	return q.AttemptsModel(ctx, tx, p)
+}
+
 // progressEvent is what a report changed, encoded.
 type progressEvent struct {
 	*reportItem

@@ -2,9 +2,12 @@ package attempts
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
 // Attempt is the record of one lease from claim to end.
@@ -12,7 +15,10 @@ type Attempt struct {
 	Epoch           int64           `json:"epoch"`
 	Agent           string          `json:"agent"`
 	Factory         string          `json:"factory"`
-	Model           string          `json:"model"`
+	Engine          string          `json:"engine"`    // what its agent ran, "" where it did not say
+	Model           string          `json:"model"`     // that ran, or else the one that the agent was registered with
+	ModelWhy        string          `json:"model_why"` // NamedByProduct, NamedByWorker or ByDefault; "" where its agent did not say
+	Tier            string          `json:"tier"`
 	SessionKey      string          `json:"session_key"`
 	ClaimedAt       time.Time       `json:"claimed_at"`
 	StartedAt       *time.Time      `json:"started_at"`
@@ -25,6 +31,38 @@ type Attempt struct {
 	Checkpoint      json.RawMessage `json:"checkpoint"`
 	Result          json.RawMessage `json:"result"`
 	Delivery        Delivery        `json:"-"` // of its commit
+}
+
+// Who named the model of an attempt.
+const (
+	NamedByProduct = "product"
+	NamedByWorker  = "worker"
+	ByDefault      = "default"
+)
+
+// MaxModel is how long the name of a model may be that ran an attempt.
+const MaxModel = 128
+
+// ModelRun is what runs an attempt, as its agent says.
+type ModelRun struct {
+	Engine string
+	Name   string // "" where the engine chose
+	Why    string // NamedByProduct, NamedByWorker or ByDefault
+	Tier   string // of the job, "" where the agent does not know it
+}
+
+// Check adds what is wrong to the problems of the field at.
+func (m ModelRun) Check(p fault.Problems, at string) {
+	if !tiermodel.IsEngine(m.Engine) {
+		p.Add(at+".engine", "It must be the name of an engine: a small letter, then small letters, digits and -.")
+	}
+	p.Line(at+".name", m.Name, MaxModel)
+	if m.Why != NamedByProduct && m.Why != NamedByWorker && m.Why != ByDefault {
+		p.Add(at+".why", "It must be product, worker or default.")
+	}
+	if m.Tier != "" && !slices.Contains(tiermodel.Tiers, m.Tier) {
+		p.Add(at+".tier", "It must be small, standard or large.")
+	}
 }
 
 // Record is an attempt with all that is kept of it.

@@ -81,7 +81,7 @@ func ofAgentTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID, outcome s
 
 func fromRow(r dbsqlc.Attempt) Attempt {
 	return Attempt{
-		Epoch: r.Epoch, Agent: r.Agent, Factory: r.Factory, Model: r.Model, SessionKey: r.SessionKey,
+		Epoch: r.Epoch, Agent: r.Agent, Factory: r.Factory, Engine: r.Engine, Model: r.Model, ModelWhy: r.ModelWhy, Tier: r.Tier, SessionKey: r.SessionKey,
 		ClaimedAt: r.ClaimedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Outcome: r.Outcome, Error: r.Error,
 		ErrorKind: r.ErrorKind, ProgressPercent: r.ProgressPercent, CurrentStep: r.CurrentStep,
 		Checkpoint: r.Checkpoint, Result: r.Result,
