@@ -17,9 +17,10 @@ type Table map[string]map[string]string
 const (
 	// MaxEngines is how many engines a table may have.
 	MaxEngines = 8
-	// MaxEngine and MaxModel are how long the name of an engine and of a model may be.
+	// MaxEngine is the limit of an engine's name.
 	MaxEngine = 32
-	MaxModel  = 64
+	// MaxModel is the limit of a model's name.
+	MaxModel = 64
 	// MaxStored is how many bytes of JSON a table may take; the largest that passes takes fewer.
 	MaxStored = 8192
 )
@@ -37,9 +38,11 @@ var (
 	modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,63}$`)
 )
 
-// IsEngine and IsModel report whether a text can be the name of an engine, and of a model.
+// IsEngine reports whether a text can be the name of an engine.
 func IsEngine(name string) bool { return engineName.MatchString(name) }
-func IsModel(name string) bool  { return modelName.MatchString(name) }
+
+// IsModel reports whether a text can be the name of a model.
+func IsModel(name string) bool { return modelName.MatchString(name) }
 
 // Find returns the model for an engine and a tier; "" where the table names none, or one that
 // is no name of a model.
@@ -135,6 +138,9 @@ func (t Table) Problems(at string) map[string]string {
 	return wrong
 }
 
+// refusal returns a sentence as an error.
+func refusal(sentence string) error { return errors.New(strings.TrimSuffix(sentence, ".")) }
+
 // ParseLine takes a line apart: claude:large=opus. The model may be empty, which names none.
 func ParseLine(line string) (engine, tier, model string, err error) {
 	place, model, ok := strings.Cut(line, "=")
@@ -143,11 +149,11 @@ func ParseLine(line string) (engine, tier, model string, err error) {
 	case !ok || !both:
 		err = fmt.Errorf("%q is not ENGINE:TIER=MODEL, as in claude:large=opus", line)
 	case !IsEngine(engine):
-		err = errors.New(wrongEngine)
+		err = refusal(wrongEngine)
 	case !slices.Contains(Tiers, tier):
-		err = errors.New(wrongTier)
+		err = refusal(wrongTier)
 	case model != "" && !IsModel(model):
-		err = errors.New(wrongModel)
+		err = refusal(wrongModel)
 	}
 	return engine, tier, model, err
 }

@@ -85,7 +85,8 @@ func productSet(c *cli) *cobra.Command {
 	flags.StringSliceVar(&repos.drop, "drop-repo", nil, "`name` of a repository that it does not have any more; repeatable")
 	var models []string
 	flags.StringArrayVar(&models, "tier-model", nil,
-		"have an engine use a model for jobs of a tier: `ENGINE:TIER=MODEL`, as in claude:large=opus, or claude:large= for none; repeatable")
+		"have an engine use a model for jobs of a tier: `ENGINE:TIER=MODEL`, as in claude:large=opus, "+
+			"or claude:large= for none; repeatable")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		changes, err := c.fields(flags, takes, productFlags)
 		if err != nil {

@@ -135,7 +135,9 @@ func (b *claimBatch) ask() error {
 		}
 		for _, m := range c.without {
 			if !c.unpriced.Prices.WasAsked(m.Name) {
-				list = append(list, prices.Unpriced{ModelDecision: prices.ModelDecision{Model: m}, Budget: c.holder.Name, Source: c.agent.Name})
+				list = append(list, prices.Unpriced{
+					ModelDecision: prices.ModelDecision{Model: m}, Budget: c.holder.Name, Source: c.agent.Name,
+				})
 			}
 		}
 	}

@@ -81,8 +81,9 @@ func ofAgentTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID, outcome s
 
 func fromRow(r dbsqlc.Attempt) Attempt {
 	return Attempt{
-		Epoch: r.Epoch, Agent: r.Agent, Factory: r.Factory, Engine: r.Engine, Model: r.Model, ModelWhy: r.ModelWhy, Tier: r.Tier, SessionKey: r.SessionKey,
-		ClaimedAt: r.ClaimedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Outcome: r.Outcome, Error: r.Error,
+		Epoch: r.Epoch, Agent: r.Agent, Factory: r.Factory, Engine: r.Engine, Model: r.Model, ModelWhy: r.ModelWhy, Tier: r.Tier,
+		SessionKey: r.SessionKey,
+		ClaimedAt:  r.ClaimedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Outcome: r.Outcome, Error: r.Error,
 		ErrorKind: r.ErrorKind, ProgressPercent: r.ProgressPercent, CurrentStep: r.CurrentStep,
 		Checkpoint: r.Checkpoint, Result: r.Result,
 		Delivery: Delivery{State: DeliveryState(r.Delivery), Branch: r.DeliveryBranch, Commit: r.DeliveryCommit, Detail: r.DeliveryDetail,
