@@ -29,6 +29,8 @@ var harmless = map[string]string{
 	"endAgent":          "an agent that has ended stays so",
 	"drainFactory":      "sets a state",
 	"undrainFactory":    "sets a state",
+	"stopFleet":         "sets a state",
+	"releaseFleet":      "sets a state",
 	"claimJobs":         "request_id gives the same leases again",
 	"startJob":          "a lease is started once: its epoch names it",
 	"reportProgress":    "sets a state of the lease that its epoch names",
