@@ -1251,6 +1251,27 @@ func (e ReasoningWho) Valid() bool {
 	}
 }
 
+// Defines values for Serialise.
+const (
+	SerialiseNone  Serialise = "none"
+	SerialisePaths Serialise = "paths"
+	SerialiseRepo  Serialise = "repo"
+)
+
+// Valid indicates whether the value is a known member of the Serialise enum.
+func (e Serialise) Valid() bool {
+	switch e {
+	case SerialiseNone:
+		return true
+	case SerialisePaths:
+		return true
+	case SerialiseRepo:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StopHold.
 const (
 	StopHoldAll    StopHold = "all"
@@ -1401,6 +1422,7 @@ const (
 	WaitReasonDependency    WaitReason = "dependency"
 	WaitReasonEmpty         WaitReason = ""
 	WaitReasonNotBefore     WaitReason = "not_before"
+	WaitReasonPathsBusy     WaitReason = "paths_busy"
 	WaitReasonRepoBusy      WaitReason = "repo_busy"
 	WaitReasonRetryBackoff  WaitReason = "retry_backoff"
 	WaitReasonReviewBacklog WaitReason = "review_backlog"
@@ -1416,6 +1438,8 @@ func (e WaitReason) Valid() bool {
 	case WaitReasonEmpty:
 		return true
 	case WaitReasonNotBefore:
+		return true
+	case WaitReasonPathsBusy:
 		return true
 	case WaitReasonRepoBusy:
 		return true
@@ -2472,7 +2496,7 @@ type Failure struct {
 // FailureKind Of which kind the last error is; empty where there is none.
 type FailureKind string
 
-// FileGlobs Globs of the files that the job means to touch, such as `internal/jobs/**`, each inside the repository.
+// FileGlobs Globs of the files that the job means to touch, such as `internal/jobs/**`, each inside the repository: `*`, `?` and `[a-z]` stay within one part, `**` as a part is any number of parts, `{a,b}` is either. A name without a wildcard at its end is a file or a folder with all in it; `!` says what the job leaves alone. At most 32 wildcards, and braces for 64 globs, in each.
 type FileGlobs = []string
 
 // FinishAction defines model for FinishAction.
@@ -3154,7 +3178,7 @@ type NewJob struct {
 	EstimatedMinutes    *int       `json:"estimated_minutes,omitempty"`
 	Factory             *string    `json:"factory,omitempty"`
 
-	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`, each inside the repository.
+	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`, each inside the repository: `*`, `?` and `[a-z]` stay within one part, `**` as a part is any number of parts, `{a,b}` is either. A name without a wildcard at its end is a file or a folder with all in it; `!` says what the job leaves alone. At most 32 wildcards, and braces for 64 globs, in each.
 	Files *FileGlobs `json:"files,omitempty"`
 
 	// IdempotencyKey The same key and content give the job that was made; another content is 422.
@@ -3403,13 +3427,18 @@ type Product struct {
 	MergeMethod MergeMethod `json:"merge_method"`
 
 	// Models Which model an engine runs a job of a tier with: `{"claude": {"small": "haiku", "large": "opus"}}`. Engines have the names of `fleet worker --engine`, tiers are small, standard and large. What it does not name is the worker's to choose.
-	Models         ModelTable `json:"models"`
-	Name           string     `json:"name"`
-	OneJobPerRepo  bool       `json:"one_job_per_repo"`
-	Paused         bool       `json:"paused"`
-	Repos          []string   `json:"repos"`
-	ReviewLimit    *int       `json:"review_limit"`
-	ReviewRequired bool       `json:"review_required"`
+	Models ModelTable `json:"models"`
+	Name   string     `json:"name"`
+
+	// OneJobPerRepo Whether `serialise` is `repo`.
+	OneJobPerRepo  bool     `json:"one_job_per_repo"`
+	Paused         bool     `json:"paused"`
+	Repos          []string `json:"repos"`
+	ReviewLimit    *int     `json:"review_limit"`
+	ReviewRequired bool     `json:"review_required"`
+
+	// Serialise Which jobs of one repo are not worked on at once: `none`; `repo`, all but one; `paths`, those whose declared `files` can touch one path. A job without `files` counts as `**`. The default is `none`.
+	Serialise Serialise `json:"serialise"`
 }
 
 // ProductPage defines model for ProductPage.
@@ -3439,14 +3468,19 @@ type ProductSettings struct {
 	Models ModelTable `json:"models,omitempty"`
 
 	// Name Where given, the one in the path.
-	Name          *string `json:"name,omitempty"`
-	OneJobPerRepo *bool   `json:"one_job_per_repo,omitempty"`
+	Name *string `json:"name,omitempty"`
+
+	// OneJobPerRepo The former name of `serialise`: true is `repo`, false is `none`. Where both are given they must agree.
+	OneJobPerRepo *bool `json:"one_job_per_repo,omitempty"`
 
 	// Paused No job of it is claimed.
 	Paused         *bool     `json:"paused,omitempty"`
 	Repos          *[]string `json:"repos,omitempty"`
 	ReviewLimit    *int      `json:"review_limit,omitempty"`
 	ReviewRequired *bool     `json:"review_required,omitempty"`
+
+	// Serialise Which jobs of one repo are not worked on at once: `none`; `repo`, all but one; `paths`, those whose declared `files` can touch one path. A job without `files` counts as `**`. The default is `none`.
+	Serialise *Serialise `json:"serialise,omitempty"`
 }
 
 // ProductStats defines model for ProductStats.
@@ -3537,6 +3571,9 @@ type Reasoning struct {
 	// How With `merge_waits`: how. `nothing`: it has no changes, and is completed as it is.
 	How *ReasoningHow `json:"how,omitempty"`
 
+	// Job With `paths_busy`: the job that has the paths, or is ahead for them.
+	Job *string `json:"job,omitempty"`
+
 	// Jobs Keys of the jobs waited for.
 	Jobs *[]string `json:"jobs,omitempty"`
 
@@ -3550,9 +3587,12 @@ type Reasoning struct {
 	Model *string `json:"model,omitempty"`
 
 	// Nearest The factory that lacks least.
-	Nearest *string    `json:"nearest,omitempty"`
-	Seats   *int       `json:"seats,omitempty"`
-	Until   *time.Time `json:"until,omitempty"`
+	Nearest *string `json:"nearest,omitempty"`
+
+	// Paths With `paths_busy`: paths that both jobs may touch, some of them.
+	Paths *[]string  `json:"paths,omitempty"`
+	Seats *int       `json:"seats,omitempty"`
+	Until *time.Time `json:"until,omitempty"`
 
 	// Who With `merge_waits`: who merges, as `merge_by` of products.
 	Who *ReasoningWho `json:"who,omitempty"`
@@ -3669,6 +3709,9 @@ type RoutabilityRequest struct {
 	Product      *string   `json:"product,omitempty"`
 	Repo         *string   `json:"repo,omitempty"`
 }
+
+// Serialise Which jobs of one repo are not worked on at once: `none`; `repo`, all but one; `paths`, those whose declared `files` can touch one path. A job without `files` counts as `**`. The default is `none`.
+type Serialise string
 
 // ServerVersion defines model for ServerVersion.
 type ServerVersion struct {

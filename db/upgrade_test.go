@@ -157,6 +157,43 @@ func checkUsage(t *testing.T, rows *pgx.Conn) {
 	}
 }
 
+// beforeSerialise is the last file of the schema before products said which jobs of a repo they
+// keep apart.
+const beforeSerialise = 59
+
+// A product that allowed one job in a repo still does, and the jobs that have repos keep them.
+func TestOneJobPerRepoBecomesSerialise(t *testing.T) {
+	t.Parallel()
+	_, owner, rows := oldDatabase(t, beforeSerialise)
+	for _, statement := range []string{
+		`INSERT INTO workspace (id, slug, name) SELECT md5('w')::uuid, 'w', 'W'`,
+		`INSERT INTO product (workspace_id, id, name, one_job_per_repo) SELECT md5('w')::uuid, md5(n)::uuid, n, n = 'alone'
+			FROM unnest('{alone,default}'::text[]) n`,
+		`INSERT INTO lane (workspace_id, product_id, needs, digest) SELECT md5('w')::uuid, md5('alone')::uuid, '{}', sha256('x')`,
+		`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, repo, status, wait_reason, created_by)
+			SELECT md5('w')::uuid, md5(n)::uuid, n, 'old', md5('alone')::uuid, (SELECT id FROM lane), 'api',
+				CASE n WHEN 'A' THEN 'ready' ELSE 'waiting' END, CASE n WHEN 'A' THEN '' ELSE 'repo_busy' END, 'Mara'
+			FROM unnest('{A,B}'::text[]) n`,
+		`INSERT INTO repo_slot (workspace_id, repo, job_id) SELECT md5('w')::uuid, 'api', md5('A')::uuid`,
+	} {
+		if _, err := rows.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	if err := db.Migrate(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+	var found string
+	err := rows.QueryRow(t.Context(), `SELECT (SELECT string_agg(name || ' ' || serialise, ', ' ORDER BY name) FROM product)
+		|| '; ' || (SELECT repo || ' ' || (job_id = md5('A')::uuid) || ' ' || (files IS NULL) FROM repo_slot)`).Scan(&found)
+	if want := "alone repo, default none; api true true"; err != nil || found != want {
+		t.Errorf("%q, want %q (%v)", found, want, err)
+	}
+	if _, err := rows.Exec(t.Context(), `INSERT INTO repo_slot (workspace_id, repo, job_id) SELECT md5('w')::uuid, 'api', md5('B')::uuid`); err == nil {
+		t.Error("two jobs have the repo to themselves")
+	}
+}
+
 // upTo migrates to a version as that version's program did.
 func upTo(t *testing.T, address string, version int64) {
 	t.Helper()

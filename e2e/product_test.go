@@ -32,7 +32,7 @@ func TestAProductSaysHowItsJobsAreWorkedOn(t *testing.T) {
 
 	// A refused form keeps all of it.
 	v.fill("#repos", "ledger-api")
-	v.click("#one_job_per_repo")
+	v.must("choose how jobs share a repo", selectOption(v, "#serialise", "repo"))
 	v.fill("#review_limit", "many")
 	v.click("text=Create product")
 	v.sees("#name-e:has-text('A product must have a name.')")

@@ -24,7 +24,8 @@ func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 	agent := d.Agent("claude-1")
 	five := 5
 	for name, allows := range map[string]jobs.ProductSettings{
-		"alone":   {OneJobPerRepo: true, Repos: []string{"ledger-api"}},
+		"alone":   {Serialise: jobs.SerialiseRepo, Repos: []string{"ledger-api"}},
+		"apart":   {Serialise: jobs.SerialisePaths, Repos: []string{"ledger-web"}},
 		"crowded": {ReviewRequired: true, ReviewLimit: new(int)}, "still": {Paused: true},
 	} {
 		if allows.ReviewLimit != nil {
@@ -88,6 +89,9 @@ func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 	says[parked.Key], says[paused.Key], says[cancelled.Key] = "no contract", "Paused by", "ancelled by Mara"
 	holds := d.Job("holds the repo", func(n *jobs.New) { n.Repo = "ledger-api" })
 	says[d.Job("repo", func(n *jobs.New) { n.Repo, n.Priority = "ledger-api", &five }).Key] = "Repo busy: " + holds.Key + " holds ledger-api"
+	shares := d.Job("has paths", func(n *jobs.New) { n.Repo, n.Files = "ledger-web", []string{"db"} })
+	says[d.Job("paths", func(n *jobs.New) { n.Repo, n.Files, n.Priority = "ledger-web", []string{"db/*.go"}, &five }).Key] = "Paths busy: " + shares.Key +
+		" may touch db/.go too"
 	says[d.Job("dependency", func(n *jobs.New) { n.DependsOn = []string{holds.Key} }).Key] = "Waits for " + holds.Key
 	says[d.Job("hopeless", func(n *jobs.New) { n.DependsOn = []string{failed.Key} }).Key] = "Waits for " + failed.Key + ", which failed"
 	says[d.Job("time", func(n *jobs.New) { at := time.Now().Add(time.Hour); n.NotBefore = &at }).Key] = "Not before"
@@ -115,7 +119,7 @@ func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 			t.Errorf("the page of %s says %q; want %q", key, got, want)
 		}
 	}
-	handlertest.WantText(t, board, "main", "1 job cannot run")
+	handlertest.WantText(t, board, "main", "2 jobs cannot run") // no factory has ledger-web
 }
 
 func words(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }

@@ -824,7 +824,7 @@ func (q *Queries) BoardSeatHolders(ctx context.Context, db DBTX, factories []uui
 
 const boardStart = `-- name: BoardStart :one
 WITH mine AS (
-    SELECT p.id, p.name, p.paused, p.review_limit, p.one_job_per_repo FROM product p
+    SELECT p.id, p.name, p.paused, p.review_limit, p.serialise FROM product p
     WHERE p.workspace_id = $1 AND p.name = coalesce(nullif($6::text, ''), (
         SELECT o.name FROM product_repo r JOIN product o ON o.workspace_id = r.workspace_id AND o.id = r.product_id
         WHERE r.workspace_id = $1 AND r.repo = $5::text), $7::text)
@@ -853,7 +853,7 @@ LEFT JOIN LATERAL (
     LEFT JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
     WHERE s.workspace_id = $1 AND s.repo = $5::text AND s.job_id <> $3::uuid
         AND (j.status <> 'ready' OR j.priority >= $2::smallint)
-) holder ON mine.one_job_per_repo
+) holder ON mine.serialise = 'repo'
 `
 
 type BoardStartParams struct {
@@ -980,9 +980,19 @@ CROSS JOIN LATERAL (
     ORDER BY j.priority DESC, j.status_at, j.id LIMIT $3
 ) w
 ORDER BY w.priority DESC, w.status_at, w.id LIMIT $3)
+UNION
+(SELECT w.id FROM (
+    SELECT DISTINCT o.repo FROM job o WHERE o.workspace_id = $2 AND o.id = ANY($1::uuid[]) AND o.repo <> ''
+) h
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.status_at FROM job j
+    WHERE j.workspace_id = $2 AND j.repo = h.repo AND j.status = 'waiting' AND j.wait_reason = 'paths_busy'
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT $3
+) w
+ORDER BY w.priority DESC, w.status_at, w.id LIMIT $3)
 `
 
-// Jobs that wait for one of the jobs, or for the repo of one; of the latter the most
+// Jobs that wait for one of the jobs, or for the repo of one or a path of it; of the latter the most
 // urgent, which are the ones that a board shows. Dependents are asked for job by
 // job and looked at by their ids: as a join, all that wait, or all links, are read
 // where statistics are missing.

@@ -342,7 +342,7 @@ func (q *Queries) JobMergeWaits(ctx context.Context, db DBTX, workspaceID uuid.U
 
 const jobMergeWanted = `-- name: JobMergeWanted :many
 SELECT j.id, j.key, j.title, j.version, j.repo, j.priority, j.approved_head, p.name AS product, p.merge_by, p.merge_method, p.merge_into,
-    p.merge_checks, coalesce(j.result->>'branch', '')::text AS branch
+    p.merge_checks, j.files, coalesce(j.result->>'branch', '')::text AS branch
 FROM product p JOIN job j ON j.workspace_id = p.workspace_id AND j.product_id = p.id
 WHERE p.workspace_id = $1 AND p.merge_by <> 'person' AND j.status = 'approved' AND (j.repo <> '' OR j.approved_head = '')
     AND NOT EXISTS (SELECT FROM job_merge m WHERE m.workspace_id = j.workspace_id AND m.job_id = j.id AND m.decided_at IS NULL)
@@ -365,6 +365,7 @@ type JobMergeWantedRow struct {
 	MergeMethod  string
 	MergeInto    string
 	MergeChecks  string
+	Files        []string
 	Branch       string
 }
 
@@ -392,6 +393,7 @@ func (q *Queries) JobMergeWanted(ctx context.Context, db DBTX, workspaceID uuid.
 			&i.MergeMethod,
 			&i.MergeInto,
 			&i.MergeChecks,
+			&i.Files,
 			&i.Branch,
 		); err != nil {
 			return nil, err

@@ -597,7 +597,7 @@ type JobFull struct {
 	Product              string
 	ReviewNeeded         bool
 	ProductPaused        bool
-	OneJobPerRepo        bool
+	Serialise            string
 	ReviewLimit          *int
 	ProductModels        json.RawMessage
 	DependsOn            []string
@@ -955,7 +955,7 @@ type Product struct {
 	ID                  uuid.UUID
 	Name                string
 	ReviewRequired      bool
-	OneJobPerRepo       bool
+	Serialise           string
 	ReviewLimit         *int
 	Paused              bool
 	CreatedAt           time.Time
@@ -1000,6 +1000,7 @@ type RepoSlot struct {
 	Repo        string
 	JobID       uuid.UUID
 	TakenAt     time.Time
+	Files       []string
 }
 
 type Revocation struct {

@@ -22,7 +22,7 @@ func (q *Queries) ProductDelete(ctx context.Context, db DBTX, workspaceID uuid.U
 }
 
 const productList = `-- name: ProductList :many
-SELECT p.id, p.name, p.review_required, p.one_job_per_repo, p.review_limit, p.paused,
+SELECT p.id, p.name, p.review_required, p.serialise, p.review_limit, p.paused,
     p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.branch_retention_days, p.models,
     ARRAY(SELECT r.repo FROM product_repo r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id ORDER BY r.repo)::text[] AS repos
@@ -33,7 +33,7 @@ type ProductListRow struct {
 	ID                  uuid.UUID
 	Name                string
 	ReviewRequired      bool
-	OneJobPerRepo       bool
+	Serialise           string
 	ReviewLimit         *int
 	Paused              bool
 	MergeBy             string
@@ -58,7 +58,7 @@ func (q *Queries) ProductList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.ID,
 			&i.Name,
 			&i.ReviewRequired,
-			&i.OneJobPerRepo,
+			&i.Serialise,
 			&i.ReviewLimit,
 			&i.Paused,
 			&i.MergeBy,
@@ -170,12 +170,12 @@ func (q *Queries) ProductReposSave(ctx context.Context, db DBTX, workspaceID uui
 }
 
 const productSave = `-- name: ProductSave :exec
-INSERT INTO product (workspace_id, id, name, review_required, one_job_per_repo, review_limit, paused,
+INSERT INTO product (workspace_id, id, name, review_required, serialise, review_limit, paused,
     merge_by, merge_method, merge_into, merge_checks, branch_retention_days, models)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
     $8, $9, $10, $11, $12, $13)
 ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
-    one_job_per_repo = excluded.one_job_per_repo, review_limit = excluded.review_limit, paused = excluded.paused,
+    serialise = excluded.serialise, review_limit = excluded.review_limit, paused = excluded.paused,
     merge_by = excluded.merge_by, merge_method = excluded.merge_method, merge_into = excluded.merge_into,
     merge_checks = excluded.merge_checks, branch_retention_days = excluded.branch_retention_days,
     models = excluded.models, updated_at = now()
@@ -186,7 +186,7 @@ type ProductSaveParams struct {
 	ID                  uuid.UUID
 	Name                string
 	ReviewRequired      bool
-	OneJobPerRepo       bool
+	Serialise           string
 	ReviewLimit         *int
 	Paused              bool
 	MergeBy             string
@@ -204,7 +204,7 @@ func (q *Queries) ProductSave(ctx context.Context, db DBTX, arg ProductSaveParam
 		arg.ID,
 		arg.Name,
 		arg.ReviewRequired,
-		arg.OneJobPerRepo,
+		arg.Serialise,
 		arg.ReviewLimit,
 		arg.Paused,
 		arg.MergeBy,

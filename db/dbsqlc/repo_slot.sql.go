@@ -7,6 +7,8 @@ package dbsqlc
 
 import (
 	"context"
+	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -88,16 +90,17 @@ WITH RECURSIVE busy AS (
         WHERE s.workspace_id = $2 AND s.repo = b.repo AND NOT (o.status = 'ready' AND o.priority < h.priority))
     UNION
     SELECT h.id, h.priority, h.status_at FROM product p
-    CROSS JOIN (VALUES ('repo_busy'), ('review_backlog')) AS w(reason)
+    CROSS JOIN (VALUES ('repo_busy'), ('review_backlog'), ('paths_busy')) AS w(reason)
     CROSS JOIN LATERAL (
         -- The reason twice, so that only job_held_product serves.
         SELECT j.id, j.priority, j.status_at FROM job j
         WHERE j.workspace_id = $2 AND j.product_id = p.id AND j.status = 'waiting'
-            AND j.wait_reason = w.reason AND j.wait_reason IN ('repo_busy', 'review_backlog')
+            AND j.wait_reason = w.reason AND j.wait_reason IN ('repo_busy', 'review_backlog', 'paths_busy')
         ORDER BY j.priority DESC, j.status_at, j.id LIMIT $1
     ) h
     WHERE p.workspace_id = $2 AND CASE w.reason
-        WHEN 'repo_busy' THEN NOT p.one_job_per_repo
+        WHEN 'repo_busy' THEN p.serialise <> 'repo'
+        WHEN 'paths_busy' THEN p.serialise <> 'paths'
         ELSE p.review_limit IS NULL OR p.review_limit > (
             SELECT count(*) FROM (SELECT 1 FROM job r
                 WHERE r.workspace_id = $2 AND r.product_id = p.id AND r.status = 'in_review'
@@ -129,6 +132,94 @@ func (q *Queries) HeldFreed(ctx context.Context, db DBTX, maxRows int, workspace
 	return items, nil
 }
 
+const heldPathRepos = `-- name: HeldPathRepos :many
+WITH RECURSIVE busy AS (
+    (SELECT j.repo FROM job j
+    WHERE j.workspace_id = $1 AND j.status = 'waiting' AND j.wait_reason = 'paths_busy'
+    ORDER BY j.repo LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.repo FROM job j
+        WHERE j.workspace_id = $1 AND j.status = 'waiting' AND j.wait_reason = 'paths_busy' AND j.repo > b.repo
+        ORDER BY j.repo LIMIT 1)
+    FROM busy b WHERE b.repo IS NOT NULL
+)
+SELECT b.repo::text AS repo FROM busy b WHERE b.repo IS NOT NULL
+`
+
+// The repos of which jobs wait for a path, found by skipping from one to the next.
+func (q *Queries) HeldPathRepos(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]string, error) {
+	rows, err := db.Query(ctx, heldPathRepos, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var repo string
+		if err := rows.Scan(&repo); err != nil {
+			return nil, err
+		}
+		items = append(items, repo)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const heldPaths = `-- name: HeldPaths :many
+SELECT w.id, w.key, w.repo, w.files, w.priority, w.wait_reason, w.status_at FROM unnest($1::text[]) AS r(repo)
+CROSS JOIN LATERAL (
+    (SELECT j.id, j.key, j.repo, j.files, j.priority, j.wait_reason, j.status_at FROM job j
+    WHERE j.workspace_id = $2 AND j.repo = r.repo AND j.status = 'waiting' AND j.wait_reason = 'paths_busy'
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT $3)
+    UNION ALL
+    (SELECT j.id, j.key, j.repo, j.files, j.priority, j.wait_reason, j.status_at FROM job j
+    WHERE j.workspace_id = $2 AND j.repo = r.repo AND j.status = 'waiting' AND j.wait_reason = 'repo_busy'
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT $3)
+) w
+`
+
+type HeldPathsRow struct {
+	ID         uuid.UUID
+	Key        string
+	Repo       string
+	Files      []string
+	Priority   int
+	WaitReason string
+	StatusAt   time.Time
+}
+
+// What waits in these repos for a path, or for the whole of one: of each repo the most
+// urgent of either, at most max_rows, each in the order in which they come next.
+func (q *Queries) HeldPaths(ctx context.Context, db DBTX, repos []string, workspaceID uuid.UUID, maxRows int) ([]HeldPathsRow, error) {
+	rows, err := db.Query(ctx, heldPaths, repos, workspaceID, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []HeldPathsRow{}
+	for rows.Next() {
+		var i HeldPathsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Key,
+			&i.Repo,
+			&i.Files,
+			&i.Priority,
+			&i.WaitReason,
+			&i.StatusAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const inReviewCount = `-- name: InReviewCount :one
 SELECT count(*)::int FROM (
     SELECT 1 FROM job j
@@ -146,28 +237,41 @@ func (q *Queries) InReviewCount(ctx context.Context, db DBTX, workspaceID uuid.U
 }
 
 const slotClear = `-- name: SlotClear :exec
-DELETE FROM repo_slot o WHERE o.workspace_id = $1 AND o.repo = ANY(ARRAY(
-    SELECT s.repo FROM repo_slot s JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
+DELETE FROM repo_slot o WHERE o.workspace_id = $1 AND o.job_id = ANY(ARRAY(
+    SELECT s.job_id FROM repo_slot s JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
     WHERE s.workspace_id = $1 AND j.product_id = $2
     FOR UPDATE OF s SKIP LOCKED))
 `
 
-// Gives up the slots of a product that allows many jobs in a repo. One that is
-// being given up anyway is left to whoever does it.
+// Gives up the slots of a product, before it begins to share repos in another way. One
+// that is being given up anyway is left to whoever does it.
 func (q *Queries) SlotClear(ctx context.Context, db DBTX, workspaceID uuid.UUID, productID uuid.UUID) error {
 	_, err := db.Exec(ctx, slotClear, workspaceID, productID)
 	return err
 }
 
+const slotFiles = `-- name: SlotFiles :exec
+UPDATE repo_slot SET files = $1::text[] WHERE workspace_id = $2 AND job_id = $3 AND files IS NOT NULL
+`
+
+// Says for which files a job has its slot, if it has one.
+func (q *Queries) SlotFiles(ctx context.Context, db DBTX, files []string, workspaceID uuid.UUID, jobID uuid.UUID) error {
+	_, err := db.Exec(ctx, slotFiles, files, workspaceID, jobID)
+	return err
+}
+
 const slotInsert = `-- name: SlotInsert :execrows
-INSERT INTO repo_slot (workspace_id, repo, job_id)
-SELECT $1, unnest($2::text[]), unnest($3::uuid[])
-ON CONFLICT DO NOTHING
+INSERT INTO repo_slot (workspace_id, repo, job_id, files)
+SELECT $1, s.s ->> 'repo', (s.s ->> 'job')::uuid,
+    CASE WHEN jsonb_typeof(s.s -> 'files') = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(s.s -> 'files')) END
+FROM (SELECT jsonb_array_elements($2::jsonb) AS s) s
+ON CONFLICT (workspace_id, job_id) DO UPDATE SET repo = excluded.repo, files = excluded.files
 `
 
 // Takes free slots; those of the repos that are locked by SlotLock never conflict.
-func (q *Queries) SlotInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, repos []string, jobIds []uuid.UUID) (int64, error) {
-	result, err := db.Exec(ctx, slotInsert, workspaceID, repos, jobIds)
+// Each is a JSON object; one that the job has already is taken as this one.
+func (q *Queries) SlotInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, slots json.RawMessage) (int64, error) {
+	result, err := db.Exec(ctx, slotInsert, workspaceID, slots)
 	if err != nil {
 		return 0, err
 	}
@@ -188,7 +292,7 @@ func (q *Queries) SlotLeave(ctx context.Context, db DBTX, workspaceID uuid.UUID,
 }
 
 const slotList = `-- name: SlotList :many
-SELECT s.repo, s.job_id, j.status, j.priority FROM repo_slot s
+SELECT s.repo, s.job_id, j.status, j.priority, s.files FROM repo_slot s
 JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
 WHERE s.workspace_id = $1 AND s.repo = ANY($2::text[])
 `
@@ -198,10 +302,11 @@ type SlotListRow struct {
 	JobID    uuid.UUID
 	Status   string
 	Priority int
+	Files    []string
 }
 
-// Whose slots these repos' are. A slot that is being given up at this moment
-// still shows.
+// Whose slots these repos' are, and for which files: NULL is the whole repo. A slot that
+// is being given up at this moment still shows.
 func (q *Queries) SlotList(ctx context.Context, db DBTX, workspaceID uuid.UUID, repos []string) ([]SlotListRow, error) {
 	rows, err := db.Query(ctx, slotList, workspaceID, repos)
 	if err != nil {
@@ -216,6 +321,7 @@ func (q *Queries) SlotList(ctx context.Context, db DBTX, workspaceID uuid.UUID, 
 			&i.JobID,
 			&i.Status,
 			&i.Priority,
+			&i.Files,
 		); err != nil {
 			return nil, err
 		}
@@ -258,14 +364,14 @@ const slotSurplus = `-- name: SlotSurplus :many
 SELECT r.job_id FROM job_ready r
 WHERE r.workspace_id = $1
     AND r.lane_id = ANY(ARRAY(SELECT l.id FROM product p JOIN lane l ON l.workspace_id = p.workspace_id AND l.product_id = p.id
-        WHERE p.workspace_id = $1 AND p.one_job_per_repo))
+        WHERE p.workspace_id = $1 AND p.serialise <> 'none'))
     AND (SELECT j.repo <> '' FROM job j WHERE j.workspace_id = $1 AND j.id = r.job_id)
     AND (SELECT s.job_id FROM repo_slot s WHERE s.workspace_id = $1 AND s.job_id = r.job_id) IS NULL
 ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT $2
 `
 
 // Ready jobs that are to have a slot and have none, the most urgent first: what
-// was ready when a product began to allow one job in a repo. The lanes of such
+// was ready when a product began to serialise. The lanes of such
 // products are found first: where there are none, no job is looked at.
 func (q *Queries) SlotSurplus(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, slotSurplus, workspaceID, maxRows)
@@ -288,15 +394,16 @@ func (q *Queries) SlotSurplus(ctx context.Context, db DBTX, workspaceID uuid.UUI
 }
 
 const slotWorked = `-- name: SlotWorked :many
-SELECT j.repo, j.id FROM job_lease l
+SELECT j.repo, j.id, j.files FROM job_lease l
 JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
 WHERE l.workspace_id = $1 AND j.product_id = $2 AND j.repo <> '' AND NOT l.follows
 ORDER BY l.claimed_at FOR KEY SHARE OF l SKIP LOCKED
 `
 
 type SlotWorkedRow struct {
-	Repo string
-	ID   uuid.UUID
+	Repo  string
+	ID    uuid.UUID
+	Files []string
 }
 
 // The jobs of a product that are worked on in a repo. Their leases cannot end
@@ -311,7 +418,40 @@ func (q *Queries) SlotWorked(ctx context.Context, db DBTX, workspaceID uuid.UUID
 	items := []SlotWorkedRow{}
 	for rows.Next() {
 		var i SlotWorkedRow
-		if err := rows.Scan(&i.Repo, &i.ID); err != nil {
+		if err := rows.Scan(&i.Repo, &i.ID, &i.Files); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const slotWorkers = `-- name: SlotWorkers :many
+SELECT j.id, j.key, coalesce(l.agent, '')::text AS agent FROM job j
+LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[])
+`
+
+type SlotWorkersRow struct {
+	ID    uuid.UUID
+	Key   string
+	Agent string
+}
+
+// The keys of jobs, and the agents that work on them, if any.
+func (q *Queries) SlotWorkers(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]SlotWorkersRow, error) {
+	rows, err := db.Query(ctx, slotWorkers, workspaceID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SlotWorkersRow{}
+	for rows.Next() {
+		var i SlotWorkersRow
+		if err := rows.Scan(&i.ID, &i.Key, &i.Agent); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

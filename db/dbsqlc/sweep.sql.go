@@ -86,18 +86,18 @@ func (q *Queries) CycleEdgesLeft(ctx context.Context, db DBTX, jobIds []uuid.UUI
 const jobHeldWorkspaces = `-- name: JobHeldWorkspaces :many
 WITH RECURSIVE held AS (
     (SELECT j.workspace_id FROM job j
-    WHERE j.status = 'waiting' AND j.wait_reason IN ('repo_busy', 'review_backlog')
+    WHERE j.status = 'waiting' AND j.wait_reason IN ('repo_busy', 'review_backlog', 'paths_busy')
     ORDER BY j.workspace_id LIMIT 1)
     UNION ALL
     SELECT (SELECT j.workspace_id FROM job j
-        WHERE j.status = 'waiting' AND j.wait_reason IN ('repo_busy', 'review_backlog') AND j.workspace_id > h.workspace_id
+        WHERE j.status = 'waiting' AND j.wait_reason IN ('repo_busy', 'review_backlog', 'paths_busy') AND j.workspace_id > h.workspace_id
         ORDER BY j.workspace_id LIMIT 1)
     FROM held h WHERE h.workspace_id IS NOT NULL
 )
 SELECT held.workspace_id::uuid AS workspace_id FROM held WHERE held.workspace_id IS NOT NULL
 `
 
-// The workspaces in which jobs wait for a repo or for a place in the review queue,
+// The workspaces in which jobs wait for a repo, a path, or a place in the review queue,
 // found by skipping from one to the next.
 func (q *Queries) JobHeldWorkspaces(ctx context.Context, db DBTX) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, jobHeldWorkspaces)

@@ -247,7 +247,7 @@ CROSS JOIN LATERAL (
 ORDER BY h.claimed_at, h.key LIMIT @max_rows;
 
 -- name: BoardWaitingOn :many
--- Jobs that wait for one of the jobs, or for the repo of one; of the latter the most
+-- Jobs that wait for one of the jobs, or for the repo of one or a path of it; of the latter the most
 -- urgent, which are the ones that a board shows. Dependents are asked for job by
 -- job and looked at by their ids: as a join, all that wait, or all links, are read
 -- where statistics are missing.
@@ -267,6 +267,16 @@ UNION
 CROSS JOIN LATERAL (
     SELECT j.id, j.priority, j.status_at FROM job j
     WHERE j.workspace_id = @workspace_id AND j.repo = h.repo AND j.status = 'waiting' AND j.wait_reason = 'repo_busy'
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows
+) w
+ORDER BY w.priority DESC, w.status_at, w.id LIMIT @max_rows)
+UNION
+(SELECT w.id FROM (
+    SELECT DISTINCT o.repo FROM job o WHERE o.workspace_id = @workspace_id AND o.id = ANY(@ids::uuid[]) AND o.repo <> ''
+) h
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.status_at FROM job j
+    WHERE j.workspace_id = @workspace_id AND j.repo = h.repo AND j.status = 'waiting' AND j.wait_reason = 'paths_busy'
     ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows
 ) w
 ORDER BY w.priority DESC, w.status_at, w.id LIMIT @max_rows);
@@ -290,7 +300,7 @@ WHERE j.workspace_id = @workspace_id AND j.id = ANY(@ids::uuid[])
 -- how many jobs that are as urgent stand in lanes that the offers serve; all counted up
 -- to a limit. Each offer has at least the token ''.
 WITH mine AS (
-    SELECT p.id, p.name, p.paused, p.review_limit, p.one_job_per_repo FROM product p
+    SELECT p.id, p.name, p.paused, p.review_limit, p.serialise FROM product p
     WHERE p.workspace_id = @workspace_id AND p.name = coalesce(nullif(@product::text, ''), (
         SELECT o.name FROM product_repo r JOIN product o ON o.workspace_id = r.workspace_id AND o.id = r.product_id
         WHERE r.workspace_id = @workspace_id AND r.repo = @repo::text), @default_product::text)
@@ -319,4 +329,4 @@ LEFT JOIN LATERAL (
     LEFT JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
     WHERE s.workspace_id = @workspace_id AND s.repo = @repo::text AND s.job_id <> @job_id::uuid
         AND (j.status <> 'ready' OR j.priority >= @priority::smallint)
-) holder ON mine.one_job_per_repo;
+) holder ON mine.serialise = 'repo';

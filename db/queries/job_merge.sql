@@ -8,7 +8,7 @@ SELECT workspace_id FROM job_merge WHERE decided_at IS NULL;
 -- Approved work that a factory is to merge, or that has nothing to merge, without an open
 -- merge; not what is held after a refusal, nor a commit that its factory has yet to push.
 SELECT j.id, j.key, j.title, j.version, j.repo, j.priority, j.approved_head, p.name AS product, p.merge_by, p.merge_method, p.merge_into,
-    p.merge_checks, coalesce(j.result->>'branch', '')::text AS branch
+    p.merge_checks, j.files, coalesce(j.result->>'branch', '')::text AS branch
 FROM product p JOIN job j ON j.workspace_id = p.workspace_id AND j.product_id = p.id
 WHERE p.workspace_id = @workspace_id AND p.merge_by <> 'person' AND j.status = 'approved' AND (j.repo <> '' OR j.approved_head = '')
     AND NOT EXISTS (SELECT FROM job_merge m WHERE m.workspace_id = j.workspace_id AND m.job_id = j.id AND m.decided_at IS NULL)

@@ -1,5 +1,5 @@
 -- name: ProductList :many
-SELECT p.id, p.name, p.review_required, p.one_job_per_repo, p.review_limit, p.paused,
+SELECT p.id, p.name, p.review_required, p.serialise, p.review_limit, p.paused,
     p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.branch_retention_days, p.models,
     ARRAY(SELECT r.repo FROM product_repo r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id ORDER BY r.repo)::text[] AS repos
@@ -12,12 +12,12 @@ WHERE r.workspace_id = @workspace_id AND r.repo = @repo;
 
 -- name: ProductSave :exec
 -- Makes a product or replaces its settings.
-INSERT INTO product (workspace_id, id, name, review_required, one_job_per_repo, review_limit, paused,
+INSERT INTO product (workspace_id, id, name, review_required, serialise, review_limit, paused,
     merge_by, merge_method, merge_into, merge_checks, branch_retention_days, models)
-VALUES (@workspace_id, @id, @name, @review_required, @one_job_per_repo, sqlc.narg('review_limit'), @paused,
+VALUES (@workspace_id, @id, @name, @review_required, @serialise, sqlc.narg('review_limit'), @paused,
     @merge_by, @merge_method, @merge_into, @merge_checks, @branch_retention_days, @models)
 ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
-    one_job_per_repo = excluded.one_job_per_repo, review_limit = excluded.review_limit, paused = excluded.paused,
+    serialise = excluded.serialise, review_limit = excluded.review_limit, paused = excluded.paused,
     merge_by = excluded.merge_by, merge_method = excluded.merge_method, merge_into = excluded.merge_into,
     merge_checks = excluded.merge_checks, branch_retention_days = excluded.branch_retention_days,
     models = excluded.models, updated_at = now();

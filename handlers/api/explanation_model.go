@@ -41,6 +41,12 @@ func reasonModel(j jobs.Job, r screens.Reason) Reasoning {
 	if len(keys) > 0 {
 		out.Jobs = &keys
 	}
+	if r.Code == screens.CodePathsBusy && len(r.Keys) > 0 {
+		out.Job = &r.Keys[0]
+	}
+	if len(r.Paths) > 0 {
+		out.Paths = &r.Paths
+	}
 	if len(r.Missing) > 0 {
 		out.Missing = &r.Missing
 	}

@@ -17,13 +17,17 @@ func (s *productHandlers) ListProducts(ctx context.Context, r ListProductsReques
 		return nil, err
 	}
 	shown, next, err := pageByName(all, r.Params.Cursor, r.Params.Limit, func(p jobs.Product) string { return p.Name })
-	return ListProducts200JSONResponse{Items: list(shown), NextCursor: next}, err
+	items := make([]Product, 0, len(shown))
+	for _, p := range shown {
+		items = append(items, productModel(p))
+	}
+	return ListProducts200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // GetProduct reads one product.
 func (s *productHandlers) GetProduct(ctx context.Context, r GetProductRequestObject) (GetProductResponseObject, error) {
 	product, err := s.Jobs.Product(ctx, principal(ctx), r.Product)
-	return GetProduct200JSONResponse(product), err
+	return GetProduct200JSONResponse(productModel(product)), err
 }
 
 // PutProduct makes a product or replaces its settings.
@@ -31,11 +35,15 @@ func (s *productHandlers) PutProduct(ctx context.Context, r PutProductRequestObj
 	if name := r.Body.Name; name != "" && name != r.Product {
 		return nil, fault.Invalid("name", "It is %s here and %s in the address.", name, r.Product)
 	}
-	product, made, err := s.Jobs.PutProduct(ctx, principal(ctx), r.Product, r.Body.ProductSettings)
-	if made {
-		return PutProduct201JSONResponse(product), err
+	settings, err := r.Body.settings()
+	if err != nil {
+		return nil, err
 	}
-	return PutProduct200JSONResponse(product), err
+	product, made, err := s.Jobs.PutProduct(ctx, principal(ctx), r.Product, settings)
+	if made {
+		return PutProduct201JSONResponse(productModel(product)), err
+	}
+	return PutProduct200JSONResponse(productModel(product)), err
 }
 
 // DeleteProduct takes a product without jobs away.
@@ -45,12 +53,35 @@ func (s *productHandlers) DeleteProduct(ctx context.Context, r DeleteProductRequ
 
 type (
 	// Product is what jobs are billed to and shown under.
-	Product = jobs.Product
+	Product struct {
+		jobs.Product
+		OneJobPerRepo bool `json:"one_job_per_repo"`
+	}
 	// ProductPage is a page of products.
 	ProductPage = part[Product]
 	// PutProductJSONRequestBody is a product with the settings that it is to have.
-	PutProductJSONRequestBody = jobs.Product
+	PutProductJSONRequestBody struct {
+		jobs.Product
+		OneJobPerRepo *bool `json:"one_job_per_repo"`
+	}
 )
+
+func productModel(p jobs.Product) Product {
+	return Product{Product: p, OneJobPerRepo: p.Serialise == jobs.SerialiseRepo}
+}
+
+// settings returns what is asked for, where the former name of serialise may have been used.
+func (b PutProductJSONRequestBody) settings() (jobs.ProductSettings, error) {
+	in := b.ProductSettings
+	switch one := b.OneJobPerRepo; {
+	case one == nil:
+	case in.Serialise == "" && *one:
+		in.Serialise = jobs.SerialiseRepo
+	case in.Serialise != "" && *one != (in.Serialise == jobs.SerialiseRepo):
+		return in, fault.Invalid("one_job_per_repo", "It contradicts serialise, which takes its place. Leave it out.")
+	}
+	return in, nil
+}
 
 // branchHandlers answer the calls about branches of jobs.
 type branchHandlers struct{ *Deps }

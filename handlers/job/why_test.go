@@ -48,6 +48,7 @@ func TestTheExplanationSaysWhatToDoNext(t *testing.T) {
 	}{
 		"question":          {jobs.Blocked, screens.CodeQuestion, "Answer it, and the next attempt goes on with your answer", "#question"},
 		"in review":         {jobs.InReview, screens.CodeInReview, "Review it with its changes and checks", links.ReviewJob("FB-1", "")},
+		"paths busy":        {jobs.Waiting, screens.CodePathsBusy, "The settings of web decide about this", links.Product("web")},
 		"repo busy":         {jobs.Waiting, screens.CodeRepoBusy, "The settings of web decide about this", links.Product("web")},
 		"too early":         {jobs.Waiting, screens.CodeNotBefore, "Change its time", links.JobEdit("FB-1", "not_before")},
 		"blocked by others": {jobs.Waiting, screens.CodeDependencyFailed, "Change its dependencies", links.JobEdit("FB-1", "dep")},

@@ -174,6 +174,34 @@ func (s subject) repoBusy() ui.Sentence {
 	return text
 }
 
+// pathsBusy is "Paths busy: FB-137 may touch internal/db, claude-1 works on it".
+func (s subject) pathsBusy() ui.Sentence {
+	if len(s.why.Keys) == 0 {
+		return ui.Say(ui.T("Paths busy: other jobs of "), ui.Name(s.job.Repo), ui.T(" are looked at; it goes on in a moment"))
+	}
+	text := append(ui.Say(ui.T("Paths busy: ")), web.JoinSpans(KeyLinks(s.why.Keys))...)
+	if s.why.Ahead {
+		text = append(text, ui.T(" comes first and"))
+	}
+	text = append(text, ui.T(" may touch "))
+	switch {
+	case len(s.why.Paths) == 0:
+		text = append(text, ui.T("the same files of "), ui.Name(s.job.Repo))
+	case s.why.Paths[0] == "**":
+		text = append(text, ui.T("all of "), ui.Name(s.job.Repo)) // neither says which files
+	default:
+		text = append(text, ui.Name(s.why.Paths[0]))
+		if more := len(s.why.Paths) - 1; more > 0 {
+			text = append(text, ui.T(" and "+web.Plural(more, "path", "paths")+" more"))
+		}
+		text = append(text, ui.T(" too"))
+	}
+	if s.why.By.Name != "" {
+		text = append(text, ui.T(", "), ui.Name(s.why.By.Name), ui.T(" works on it"))
+	}
+	return text
+}
+
 // backlog is "Review queue of billing is full, 5 of 5 jobs in review".
 func (s subject) backlog() ui.Sentence {
 	if s.why.Limit == 0 {

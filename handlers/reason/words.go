@@ -41,6 +41,7 @@ var table = map[string]words{
 		fields: subject.budgetFields},
 	screens.CodeThrottled: {icon: "wallet", title: "waits for its budget", text: subject.budget, next: subject.nextOfBudget},
 	screens.CodeRepoBusy:  {icon: "lock", title: "waits for its repo", text: subject.repoBusy, next: subject.nextOfProduct},
+	screens.CodePathsBusy: {icon: "lock", title: "waits for paths of its repo", text: subject.pathsBusy, next: subject.nextOfProduct},
 	screens.CodeReviewBacklog: {icon: "inbox", title: "waits for the review", held: "waits for a place in the review queue",
 		text: subject.backlog, next: subject.nextOfProduct},
 	screens.CodeProductPaused: {icon: "circle-pause", title: "waits for its product", next: subject.nextOfProduct,

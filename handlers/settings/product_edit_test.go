@@ -29,7 +29,7 @@ func TestMakeAProduct(t *testing.T) {
 	in := productFields("ledger", func(v url.Values) {
 		v.Set("repos", "ledger-api\r\n\r\n ledger-web \r\nledger-api")
 		v.Set("review_required", "1")
-		v.Set("one_job_per_repo", "1")
+		v.Set("serialise", "repo")
 		v.Set("review_limit", "3")
 	})
 	for range 2 { // pressed twice, the second changes nothing
@@ -37,7 +37,7 @@ func TestMakeAProduct(t *testing.T) {
 		handlertest.WantText(t, handlertest.Page(t, admin.Get("/settings/products"), http.StatusOK), "#toasts", "ledger created")
 	}
 	p := d.Settings("ledger")
-	if web.JoinAnd(p.Repos) != "ledger-api and ledger-web" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 || p.Paused {
+	if web.JoinAnd(p.Repos) != "ledger-api and ledger-web" || !p.ReviewRequired || p.Serialise != jobs.SerialiseRepo || *p.ReviewLimit != 3 || p.Paused {
 		t.Errorf("made %+v", p)
 	}
 	if n := dbfactory.Int(t, d.DB, `SELECT count(*) FROM event WHERE type = 'product.saved'`); n != 1 {
@@ -72,7 +72,7 @@ func TestARefusedProductKeepsWhatWasTyped(t *testing.T) {
 	handlertest.WantText(t, doc, "#review_limit-e", "A whole number from 1 to 100000.")
 	handlertest.WantCount(t, doc, "#review_limit[value=many][aria-invalid][aria-describedby~=review_limit-e]", 1)
 	handlertest.WantCount(t, doc, "#review_required[checked]", 1)
-	handlertest.WantCount(t, doc, "#one_job_per_repo[checked]", 0)
+	handlertest.WantCount(t, doc, "#serialise option[value='repo'][selected]", 0)
 	if text := doc.Find("#repos").Text(); text != "mine\n<b>\n" {
 		t.Errorf("the repos became %q", text)
 	}
@@ -97,11 +97,11 @@ func TestARefusedProductKeepsWhatWasTyped(t *testing.T) {
 func TestEditAProduct(t *testing.T) {
 	d := handlertest.NewWorkspace(t)
 	admin := d.As(tenancy.RoleAdmin)
-	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api", "ledger-web"}, OneJobPerRepo: true, ReviewLimit: limit(3), Paused: true})
+	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api", "ledger-web"}, Serialise: jobs.SerialiseRepo, ReviewLimit: limit(3), Paused: true})
 	doc := handlertest.Page(t, admin.Get("/settings/products/ledger"), http.StatusOK)
 	handlertest.WantText(t, doc, ".crumb", "SettingsProducts and repos ledger")
 	handlertest.WantCount(t, doc, "#name", 0)
-	handlertest.WantCount(t, doc, "#one_job_per_repo[checked], #review_limit[value='3']", 2)
+	handlertest.WantCount(t, doc, "#serialise option[value='repo'][selected], #review_limit[value='3']", 2)
 
 	in := productFields("", func(v url.Values) {
 		v.Set("repos", "ledger-api\nledger-cli")
@@ -111,7 +111,7 @@ func TestEditAProduct(t *testing.T) {
 	handlertest.WantText(t, handlertest.Page(t, admin.Get("/settings/products"), http.StatusOK), "#toasts", "ledger saved"+
 		"Added ledger-cli, removed ledger-web, a person approves, any number of jobs per repo, review limit 3 to none.")
 	p := d.Settings("ledger")
-	if web.JoinAnd(p.Repos) != "ledger-api and ledger-cli" || !p.ReviewRequired || p.OneJobPerRepo || p.ReviewLimit != nil {
+	if web.JoinAnd(p.Repos) != "ledger-api and ledger-cli" || !p.ReviewRequired || p.Serialise != jobs.SerialiseNone || p.ReviewLimit != nil {
 		t.Errorf("it became %+v", p)
 	}
 	if !p.Paused {
@@ -123,7 +123,7 @@ func TestEditAProduct(t *testing.T) {
 
 func TestPauseAProductFromTheList(t *testing.T) {
 	d := handlertest.NewWorkspace(t)
-	was := jobs.ProductSettings{Repos: []string{"ledger-api"}, ReviewRequired: true, OneJobPerRepo: true, ReviewLimit: limit(3)}
+	was := jobs.ProductSettings{Repos: []string{"ledger-api"}, ReviewRequired: true, Serialise: jobs.SerialiseRepo, ReviewLimit: limit(3)}
 	d.Product("ledger", was)
 	button := func(want string) string {
 		t.Helper()
@@ -135,7 +135,7 @@ func TestPauseAProductFromTheList(t *testing.T) {
 		handlertest.WantRedirect(t, d.Post("/settings/products/ledger/pause", nil), "/settings/products")
 	}
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/products"), http.StatusOK), "#toasts", "ledger is pausedAgents get no new jobs of it")
-	if p := d.Settings("ledger"); !p.Paused || web.JoinAnd(p.Repos) != "ledger-api" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 {
+	if p := d.Settings("ledger"); !p.Paused || web.JoinAnd(p.Repos) != "ledger-api" || !p.ReviewRequired || p.Serialise != jobs.SerialiseRepo || *p.ReviewLimit != 3 {
 		t.Errorf("it became %+v", p)
 	}
 	handlertest.WantRedirect(t, d.Post(button("Go on"), nil), "/settings/products")

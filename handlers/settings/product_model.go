@@ -47,8 +47,11 @@ func (s productPageData) model() view.Products {
 		if p.ReviewRequired {
 			one.Review = "A person approves"
 		}
-		if p.OneJobPerRepo {
+		switch p.Serialise {
+		case jobs.SerialiseRepo:
 			one.PerRepo = "One at a time"
+		case jobs.SerialisePaths:
+			one.PerRepo = "Apart by path"
 		}
 		one.Limit, one.LimitTone = s.inReview.limit(p)
 		if s.canManage {
@@ -145,7 +148,10 @@ var productFields = append(form.Table[productInput]{
 			return ""
 		}).Lines().Note("one a line"),
 	form.Box("review_required", "A person approves", func(in *productInput) *bool { return &in.ReviewRequired }),
-	form.Box("one_job_per_repo", "One job per repo", func(in *productInput) *bool { return &in.OneJobPerRepo }),
+	form.Choice("serialise", "Jobs of one repo at once", func(in *productInput) *string { return (*string)(&in.Serialise) }).
+		Options(string(jobs.SerialiseNone), "Any number", string(jobs.SerialiseRepo), "One at a time",
+			string(jobs.SerialisePaths), "Those that share no path").
+		Check(func(in *productInput) string { in.Serialise = cmp.Or(in.Serialise, jobs.SerialiseNone); return "" }),
 	form.Number("review_limit", "Review limit", 1, jobs.MaxReviewLimit, func(in *productInput) **int { return &in.ReviewLimit }).
 		WithKind(ui.KindWhole).Note("empty is no limit"),
 	form.Choice("merge_by", "Approved work is merged by", func(in *productInput) *string { return &in.Merge.By }).
@@ -251,6 +257,10 @@ func (s productFormData) model() view.ProductForm {
 var whoMerges = map[string]string{jobs.MergeByPerson: "a person merges", jobs.MergeByWorker: "factories merge",
 	jobs.MergeByPullRequest: "pull requests merge"}
 
+// perRepo says which jobs of a repo are worked on at once from now on.
+var perRepo = map[jobs.Serialise]string{jobs.SerialiseNone: "any number of jobs per repo", jobs.SerialiseRepo: "one job per repo",
+	jobs.SerialisePaths: "jobs of a repo share no path"}
+
 // productChanges says in a few words each what differs, but for the pause.
 func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 	var list []string
@@ -263,7 +273,7 @@ func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 	say(len(added) > 0, "added "+web.JoinAnd(firstNames(added)))
 	say(len(removed) > 0, "removed "+web.JoinAnd(firstNames(removed)))
 	say(before.ReviewRequired != in.ReviewRequired, choose(in.ReviewRequired, "a person approves", "no review needed"))
-	say(before.OneJobPerRepo != in.OneJobPerRepo, choose(in.OneJobPerRepo, "one job per repo", "any number of jobs per repo"))
+	say(cmp.Or(before.Serialise, jobs.SerialiseNone) != in.Serialise, perRepo[in.Serialise])
 	was, now := before.Merge, in.Merge
 	say(was.By != now.By, whoMerges[now.By])
 	say(was.Method != now.Method, choose(now.Method == jobs.MergeFastForward, "merges by fast-forward only", "merges with a merge commit"))

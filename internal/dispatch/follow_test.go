@@ -32,7 +32,7 @@ func (w *testWorkspace) forger(name string) tenancy.Principal {
 // approvedByPull is approved work that waits for a pull request.
 func (w *testWorkspace) approvedByPull() jobs.Job {
 	w.T.Helper()
-	w.Product(jobs.DefaultProduct, jobs.ProductSettings{OneJobPerRepo: true, Merge: jobs.Merge{By: jobs.MergeByPullRequest}})
+	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Serialise: jobs.SerialiseRepo, Merge: jobs.Merge{By: jobs.MergeByPullRequest}})
 	j := w.approved()
 	w.mergeCycle(1)
 	return j

@@ -175,7 +175,7 @@ func TestRecoverDoesEverythingOnce(t *testing.T) {
 	other := inWorkspace(t, w.DB, dbfactory.Workspace(t, w.DB))
 	for _, one := range []*testWorkspace{w, other} {
 		agent := one.Agent("claude-1")
-		one.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"ledger-api"}})
+		one.Product("atlas", jobs.ProductSettings{Serialise: jobs.SerialiseRepo, Repos: []string{"ledger-api"}})
 		one.Job("expired", priority(10))
 		one.Expire(one.Claim(agent))
 		one.Job("warned", priority(9), estimate(20))

@@ -29,7 +29,7 @@ func TestRacesForARepo(t *testing.T) {
 			t.Run(c.one.name+" and "+c.other.name+", "+hold+" held", func(t *testing.T) {
 				w := inWorkspace(t, d, dbfactory.Workspace(t, d))
 				agent := w.Agent("claude-1")
-				w.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"ledger-api"}})
+				w.Product("atlas", jobs.ProductSettings{Serialise: jobs.SerialiseRepo, Repos: []string{"ledger-api"}})
 				w.Job("one", inRepo("ledger-api"))
 				held := w.Claim(agent)
 				w.Job("next", inRepo("ledger-api"))
@@ -66,7 +66,7 @@ func (w *testWorkspace) onePerRepo() {
 func TestRacesForTwoRepos(t *testing.T) {
 	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1", func(r *fleet.Registration) { r.Factory.Repos = []fleet.Repo{{Name: "a"}, {Name: "b"}} })
-	w.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"a", "b"}})
+	w.Product("atlas", jobs.ProductSettings{Serialise: jobs.SerialiseRepo, Repos: []string{"a", "b"}})
 	const rounds = 10
 	for range rounds {
 		one, two := w.Job("one", priority(9)), w.Job("two", priority(9))

@@ -54,7 +54,7 @@ func TestAFreedRepoGoesToTheNextJob(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newTestWorkspace(t)
 			agent := w.Agent("claude-1")
-			w.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"ledger-api"}})
+			w.Product("atlas", jobs.ProductSettings{Serialise: jobs.SerialiseRepo, Repos: []string{"ledger-api"}})
 			w.Job("first", inRepo("ledger-api"))
 			held := w.Claim(agent)
 			later, next := w.Job("later", inRepo("ledger-api"), priority(3)), w.Job("next", inRepo("ledger-api"), priority(4))
@@ -100,7 +100,7 @@ func TestTheSweepFindsFreedRepos(t *testing.T) {
 	w := newTestWorkspace(t)
 	other := inWorkspace(t, w.DB, dbfactory.Workspace(t, w.DB))
 	for _, one := range []*testWorkspace{w, other} {
-		one.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"ledger-api"}})
+		one.Product("atlas", jobs.ProductSettings{Serialise: jobs.SerialiseRepo, Repos: []string{"ledger-api"}})
 		for i := range 3 {
 			one.Job(fmt.Sprint(i), inRepo("ledger-api"))
 		}

@@ -46,7 +46,7 @@ func TestEachSweepIsSafeTwice(t *testing.T) {
 			for i := range repos {
 				repos[i] = fmt.Sprint("repo-", i)
 			}
-			w.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: repos})
+			w.Product("atlas", jobs.ProductSettings{Serialise: jobs.SerialiseRepo, Repos: repos})
 			for _, repo := range repos {
 				w.Job("first", inRepo(repo))
 				w.Job("held", inRepo(repo))
@@ -127,7 +127,7 @@ func TestTwoMayHoldTheSurplusAtOnce(t *testing.T) {
 		}
 	}
 	// The setting comes without the work that its change does at once.
-	dbfactory.Exec(t, one.DB, `UPDATE product SET one_job_per_repo = true WHERE name = 'atlas'`)
+	dbfactory.Exec(t, one.DB, `UPDATE product SET serialise = 'repo' WHERE name = 'atlas'`)
 	two := inWorkspace(t, one.DB, one.Workspace)
 	var all sync.WaitGroup
 	for _, w := range []*testWorkspace{one, two, one, two} {

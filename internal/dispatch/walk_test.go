@@ -51,7 +51,7 @@ func TestTheLogTellsTheState(t *testing.T) {
 			k.agent = w.Agent(fmt.Sprintf("claude-%d", walks), func(r *fleet.Registration) {
 				r.Capabilities, r.Factory.Repos = []string{k.lane}, []fleet.Repo{{Name: k.product}}
 			})
-			w.Product(k.product, jobs.ProductSettings{Repos: []string{k.product}, OneJobPerRepo: true, ReviewLimit: number(1)})
+			w.Product(k.product, jobs.ProductSettings{Repos: []string{k.product}, Serialise: jobs.SerialiseRepo, ReviewLimit: number(1)})
 			if err := k.create(); err != nil {
 				r.Fatal(err)
 			}

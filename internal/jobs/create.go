@@ -78,6 +78,9 @@ func (s *Service) create(ctx context.Context, who tenancy.Principal, from *idemp
 		created.Jobs, err = c.run()
 		return err
 	})
+	if err == nil {
+		s.lookAgain(ctx, who.Workspace, c.admission.contended)
+	}
 	return created, err
 }
 
@@ -272,7 +275,7 @@ func (c *creation) build() error {
 			FilesTouched: []string{}, InputContext: orNoInput(input), SecretKeys: set(n.SecretKeys),
 			ReviewRequired: orDefault(n.ReviewOverride, product.ReviewRequired), ProductPaused: product.Paused,
 			MaxLost: orDefault(n.MaxLost, defaultMaxLost), RetryBackoffSeconds: orDefault(n.RetryBackoffSeconds, defaultBackoff),
-			IdempotencyKey: n.IdempotencyKey, BlockedReason: n.BlockedReason, OneJobPerRepo: product.OneJobPerRepo,
+			IdempotencyKey: n.IdempotencyKey, BlockedReason: n.BlockedReason, Serialise: product.Serialise,
 			ReviewLimit: product.ReviewLimit, ProductModels: product.Models,
 		})
 	}

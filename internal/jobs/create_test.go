@@ -26,7 +26,7 @@ func TestTheAnswerToACreationIsWhatIsRead(t *testing.T) {
 	admin := dbfactory.Person(b.who.Workspace, tenancy.RoleOwner)
 	limit := 1
 	for name, settings := range map[string]jobs.ProductSettings{
-		"reviewed": {ReviewRequired: true}, "single": {OneJobPerRepo: true, Repos: []string{"one"}}, "full": {ReviewLimit: &limit}, "still": {Paused: true}} {
+		"reviewed": {ReviewRequired: true}, "single": {Serialise: jobs.SerialiseRepo, Repos: []string{"one"}}, "full": {ReviewLimit: &limit}, "still": {Paused: true}} {
 		if _, _, err := b.PutProduct(t.Context(), admin, name, settings); err != nil {
 			t.Fatalf("product %s: %v", name, err)
 		}

@@ -71,7 +71,7 @@ type Job struct {
 	URL                 string          `json:"url"`             // where the work is to be seen
 	ReviewRequired      bool            `json:"review_required"` // what counts: ReviewOverride, else the product's policy
 	ProductPaused       bool            `json:"-"`
-	OneJobPerRepo       bool            `json:"-"` // the product's policy
+	Serialise           Serialise       `json:"-"` // the product's policy
 	ReviewLimit         *int            `json:"-"` // the product's limit of jobs in review
 	ProductModels       tiermodel.Table `json:"-"` // the product's
 

@@ -31,7 +31,7 @@ func TestAJobThatLeavesItsRepoLetsTheNextOneIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t)
-			b.put("default", jobs.ProductSettings{OneJobPerRepo: true})
+			b.put("default", jobs.ProductSettings{Serialise: jobs.SerialiseRepo})
 			j := b.create(jobs.New{Spec: jobs.Spec{Title: "first", Repo: "api"}, Priority: number(7)},
 				jobs.New{Spec: jobs.Spec{Title: "next", Repo: "api"}}, jobs.New{Spec: jobs.Spec{Title: "other"}})
 			b.is(j[1], jobs.Waiting, jobs.WaitRepoBusy)

@@ -34,16 +34,17 @@ func TestThePlansOfLinksAndSlots(t *testing.T) {
 func linkedJobs(w, _ ids.ID) []string {
 	return []string{
 		`ALTER TABLE job SET (autovacuum_enabled = false); ALTER TABLE job_dependency SET (autovacuum_enabled = false)`,
-		fmt.Sprintf(`INSERT INTO product (workspace_id, id, name, one_job_per_repo, review_limit)
-			SELECT '%s', gen_random_uuid(), 'p' || n, n %% 2 = 0, 1 + n %% 5 FROM generate_series(1, 20) n`, w),
+		fmt.Sprintf(`INSERT INTO product (workspace_id, id, name, serialise, review_limit)
+			SELECT '%s', gen_random_uuid(), 'p' || n, (ARRAY['none', 'repo', 'paths'])[1 + n %% 3], 1 + n %% 5 FROM generate_series(1, 20) n`, w),
 		fmt.Sprintf(`INSERT INTO lane (workspace_id, product_id, needs, digest)
 			SELECT '%s', id, '{}', sha256(uuid_send(id)) FROM product WHERE workspace_id = '%[1]s'`, w),
 		fmt.Sprintf(`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, repo, priority, status, wait_reason, created_by, completed_at)
 			SELECT '%[1]s', gen_random_uuid(), k.status || k.reason || n, 'job', l.product_id, l.id, 'repo-' || n %% 50, n %% 11, k.status, k.reason, 'test',
 				CASE WHEN k.status = 'completed' THEN now() END
 			FROM generate_series(1, %[2]d) n
-			CROSS JOIN (VALUES ('waiting', 'repo_busy'), ('waiting', 'review_backlog'), ('completed', ''), ('in_review', '')) k (status, reason)
-			JOIN (SELECT id, product_id, row_number() OVER (ORDER BY id) AS at FROM lane WHERE workspace_id = '%[1]s') l ON l.at = 1 + n %% 20`, w, crowd),
+			CROSS JOIN (VALUES ('waiting', 'repo_busy'), ('waiting', 'paths_busy'), ('waiting', 'review_backlog'), ('completed', ''), ('in_review', '')) k (status, reason)
+			JOIN (SELECT id, product_id, row_number() OVER (ORDER BY id) AS at FROM lane WHERE workspace_id = '%[1]s') l ON l.at = 1 + n %% 20
+			WHERE k.reason <> 'paths_busy' OR n %% 50 = 0`, w, crowd),
 		fmt.Sprintf(`INSERT INTO repo_slot (workspace_id, repo, job_id)
 			SELECT DISTINCT ON (repo) workspace_id, repo, id FROM job WHERE workspace_id = '%s' AND status = 'in_review' ORDER BY repo, id`, w),
 		fmt.Sprintf(`WITH j AS (SELECT id, row_number() OVER (ORDER BY id) AS at FROM job WHERE workspace_id = '%s' AND status = 'completed')
@@ -94,6 +95,14 @@ func (b *bundle) assertPlans(when string) {
 		},
 		"held freed": func(c dbsqlc.DBTX) error {
 			_, err := q.HeldFreed(ctx, c, 200, w)
+			return err
+		},
+		"held paths": func(c dbsqlc.DBTX) error {
+			_, err := q.HeldPaths(ctx, c, []string{"repo-7", "repo-8"}, w, 50)
+			return err
+		},
+		"repos of held paths": func(c dbsqlc.DBTX) error {
+			_, err := q.HeldPathRepos(ctx, c, w)
 			return err
 		},
 		"in review": func(c dbsqlc.DBTX) error {

@@ -61,13 +61,36 @@ func (m Merge) check(p fault.Problems) {
 	p.Line("merge_checks", m.Checks, MaxMergeChecks)
 }
 
+// Serialise is which jobs of one repo a product keeps from being ready or worked on at once.
+type Serialise string
+
+// The ways to serialise; "" means SerialiseNone.
+const (
+	SerialiseNone  Serialise = "none"
+	SerialiseRepo  Serialise = "repo"  // all but one
+	SerialisePaths Serialise = "paths" // those whose files can be the same
+)
+
+// Serialises are the ways to serialise.
+var Serialises = []Serialise{SerialiseNone, SerialiseRepo, SerialisePaths}
+
+func (s Serialise) orDefault() Serialise { return cmp.Or(s, SerialiseNone) }
+
+// waitReason returns what a job of such a product waits for.
+func (s Serialise) waitReason() WaitReason {
+	if s == SerialisePaths {
+		return WaitPathsBusy
+	}
+	return WaitRepoBusy
+}
+
 // ProductSettings is what a product allows and owns.
 type ProductSettings struct {
-	Repos          []string `json:"repos"`
-	ReviewRequired bool     `json:"review_required"`
-	OneJobPerRepo  bool     `json:"one_job_per_repo"`
-	ReviewLimit    *int     `json:"review_limit"` // 1 or more; nil is no limit
-	Paused         bool     `json:"paused"`
+	Repos          []string  `json:"repos"`
+	ReviewRequired bool      `json:"review_required"`
+	Serialise      Serialise `json:"serialise"`
+	ReviewLimit    *int      `json:"review_limit"` // 1 or more; nil is no limit
+	Paused         bool      `json:"paused"`
 	Merge
 	// BranchRetention is how many days the branches of an ended job stay at the origin; 0 is
 	// for ever, nil DefaultBranchRetention. A product that is read has it.
@@ -112,8 +135,8 @@ func noProduct(name string) error {
 }
 
 // PutProduct makes a product or replaces its settings; made says which. Jobs
-// that a former setting held become claimable, and where only one job of a repo may
-// be worked on from now on, the other ready ones wait: a bounded number of each at
+// that a former setting held become claimable, and where jobs of a repo may not be
+// worked on at once from now on, the other ready ones wait: a bounded number of each at
 // once, the rest by the sweep. Nothing is taken from an agent.
 //
 // Faults: Forbidden; Validation, also for a repo that another product owns, by
@@ -127,6 +150,7 @@ func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name st
 		p := Product{ID: before.ID, Name: name, ProductSettings: in}
 		p.Repos, p.Merge, p.BranchRetention = set(in.Repos), in.orDefault(), new(in.Retention())
 		p.Models = in.Models.Clone()
+		p.Serialise = in.Serialise.orDefault()
 		if p.ID == ids.Nil {
 			p.ID = ids.New()
 		}
@@ -204,6 +228,9 @@ func (in ProductSettings) check(name string) error {
 			p.Add(at, "It must not be empty.")
 		}
 	}
+	if !slices.Contains(Serialises, in.Serialise.orDefault()) {
+		p.Add("serialise", "It must be none, repo or paths.")
+	}
 	optional(p, "review_limit", in.ReviewLimit, MinReviewLimit, MaxReviewLimit)
 	p.Number("branch_retention_days", in.Retention(), 0, MaxBranchRetention)
 	in.Merge.check(p)
@@ -244,7 +271,7 @@ func saveProductTx(ctx context.Context, tx db.Tx, who tenancy.Principal, before,
 	if err := writeProductTx(ctx, tx, who.Workspace, p); err != nil {
 		return err
 	}
-	if before.OneJobPerRepo != p.OneJobPerRepo {
+	if before.Serialise.orDefault() != p.Serialise {
 		if err := slotsOfProductTx(ctx, tx, who.Workspace, p); err != nil {
 			return err
 		}
@@ -270,7 +297,7 @@ func (p Product) changes(before Product) []eventlog.Change {
 	}
 	note("repos", !equal(before.Repos, p.Repos), orEmpty(before.Repos), p.Repos)
 	note("review_required", before.ReviewRequired != p.ReviewRequired, before.ReviewRequired, p.ReviewRequired)
-	note("one_job_per_repo", before.OneJobPerRepo != p.OneJobPerRepo, before.OneJobPerRepo, p.OneJobPerRepo)
+	note("serialise", before.Serialise.orDefault() != p.Serialise, before.Serialise.orDefault(), p.Serialise)
 	note("review_limit", !same(before.ReviewLimit, p.ReviewLimit), before.ReviewLimit, p.ReviewLimit)
 	was := before.orDefault()
 	note("merge_by", was.By != p.By, was.By, p.By)

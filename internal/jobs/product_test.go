@@ -103,7 +103,7 @@ func TestAProductsNewSettingsMoveItsJobs(t *testing.T) {
 		jobs.New{Spec: jobs.Spec{Title: "b", Repo: "web"}, Priority: number(9)}, jobs.New{Spec: jobs.Spec{Title: "c", Repo: "api"}},
 		jobs.New{Spec: jobs.Spec{Title: "no repo"}})
 	b.lease(list[1])
-	b.put("default", jobs.ProductSettings{OneJobPerRepo: true})
+	b.put("default", jobs.ProductSettings{Serialise: jobs.SerialiseRepo})
 	b.is(list[0], jobs.Waiting, jobs.WaitRepoBusy)
 	b.is(list[2], jobs.Ready, "")
 	b.is(list[3], jobs.Waiting, jobs.WaitRepoBusy)
@@ -135,12 +135,12 @@ func TestAProductsNewSettingsMoveManyJobs(t *testing.T) {
 	}
 	b.create(many...)
 	for _, c := range []struct {
-		one   bool
+		way   jobs.Serialise
 		ready int
-	}{{true, 1}, {false, len(many)}} {
-		b.put("default", jobs.ProductSettings{OneJobPerRepo: c.one})
+	}{{jobs.SerialiseRepo, 1}, {jobs.SerialiseNone, len(many)}, {jobs.SerialisePaths, 1}, {jobs.SerialiseRepo, 1}, {jobs.SerialiseNone, len(many)}} {
+		b.put("default", jobs.ProductSettings{Serialise: c.way})
 		if n := dbfactory.Int(t, b.db, `SELECT count(*) FROM job_ready`); n != c.ready {
-			t.Errorf("one job per repo %t: %d ready; want %d", c.one, n, c.ready)
+			t.Errorf("serialise %s: %d ready; want %d", c.way, n, c.ready)
 		}
 	}
 }

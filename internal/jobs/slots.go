@@ -14,21 +14,22 @@ import (
 
 // admission decides which of the jobs that would become ready may, in this order:
 // one with an open dependency may not, nor one of a product whose review backlog
-// is full, nor one whose repo's slot is another job's (ADR 0015). It never waits
-// for a lock: what another transaction is about to take or to give up counts as
+// is full, nor one whose repo's slot is another job's (ADR 0015), nor one whose files
+// another job may touch (ADR 0108). It never waits for a lock: what another transaction is about to take or to give up counts as
 // taken, and the sweep finds what that leaves behind.
 type admission struct {
 	ctx       context.Context // lives as long as the call
 	tx        db.Tx
 	workspace ids.ID
 
-	slots []slot // to be taken once the jobs are written
+	slots     []slot   // to be taken once the jobs are written
+	contended []string // repos whose paths somebody else was deciding about
 }
 
 // admit returns the admission of one job that is locked.
 func (a *admission) admit(d Decision) (Decision, error) {
-	if d.After.Status != Ready || d.Before.Status == Ready && d.Before.Repo == d.After.Repo {
-		return d, nil
+	if d.After.Status != Ready || d.Before.Status == Ready && d.Before.Repo == d.After.Repo && !d.movesPaths() {
+		return d, a.declare(d)
 	}
 	// Everybody else learned of the dependencies that are open.
 	if d.Before.Status.Leased() || d.Before.Status == InReview {
@@ -54,7 +55,21 @@ func (a *admission) admit(d Decision) (Decision, error) {
 	if err != nil || !busy[d.After.ID] {
 		return d, err
 	}
-	return d.waitFor(WaitRepoBusy), nil
+	return d.waitFor(d.After.Serialise.waitReason()), nil
+}
+
+// movesPaths reports whether the job's product goes by its files, and these are others now.
+func (d Decision) movesPaths() bool {
+	return d.After.Serialise == SerialisePaths && !equal(d.Before.Files, d.After.Files)
+}
+
+// declare says for which files a job has its slot that is worked on: an edit keeps others from
+// them, and takes nothing from those who work on them already.
+func (a *admission) declare(d Decision) error {
+	if !d.After.Status.Leased() || !d.movesPaths() {
+		return nil
+	}
+	return q.SlotFiles(a.ctx, a.tx, d.After.claimed(), a.workspace, d.After.ID)
 }
 
 // admitNew decides on the admission of new jobs, which are not written yet.
@@ -83,7 +98,7 @@ func (a *admission) admitNew(list []Job) error {
 	busy, err := a.busy(rest)
 	for _, j := range rest {
 		if busy[j.ID] {
-			*j = Decision{After: *j}.waitFor(WaitRepoBusy).After
+			*j = Decision{After: *j}.waitFor(j.Serialise.waitReason()).After
 		}
 	}
 	return err
@@ -100,12 +115,18 @@ func (a *admission) isFull(j Job) (bool, error) {
 }
 
 // busy gives those of the jobs whose repo's slot cannot be theirs: of each repo
-// the most urgent job may have it, unless another job has it already.
+// the most urgent job may have it, unless another job has it already. Where jobs share
+// their repo it gives those whose files cannot be theirs.
 func (a *admission) busy(list []*Job) (map[ids.ID]bool, error) {
 	first := map[string]*Job{}
 	busy := map[ids.ID]bool{}
+	var sharing []*Job
 	for _, j := range list {
-		if !j.OneJobPerRepo || j.Repo == "" {
+		if j.Repo == "" || j.Serialise.orDefault() == SerialiseNone {
+			continue
+		}
+		if j.Serialise == SerialisePaths {
+			sharing = append(sharing, j)
 			continue
 		}
 		busy[j.ID] = true
@@ -113,8 +134,8 @@ func (a *admission) busy(list []*Job) (map[ids.ID]bool, error) {
 			first[j.Repo] = j
 		}
 	}
-	if len(first) == 0 {
-		return busy, nil
+	if err := a.crowded(sharing, busy); err != nil || len(first) == 0 {
+		return busy, err
 	}
 	repos := make([]string, 0, len(first))
 	for repo := range first {
@@ -145,20 +166,31 @@ func (a *admission) ask(repos []string, first map[string]*Job, busy map[ids.ID]b
 	if err != nil {
 		return nil, err
 	}
-	free := slices.Clone(repos)
+	holders := map[string][]slot{}
 	for _, s := range taken {
-		free = slices.DeleteFunc(free, func(repo string) bool { return repo == s.Repo })
-		j := first[s.Repo]
+		holders[s.Repo] = append(holders[s.Repo], s)
+	}
+	var free []string
+	for _, repo := range repos {
+		j, list := first[repo], holders[repo]
+		yielding := make([]ids.ID, 0, len(list))
+		for _, s := range list {
+			if s.JobID != j.ID && Status(s.Status) == Ready && s.Priority < j.Priority {
+				yielding = append(yielding, s.JobID)
+			}
+		}
 		switch {
-		case s.JobID == j.ID:
+		case len(list) == 0:
+			free = append(free, repo)
+		case len(list) == 1 && list[0].JobID == j.ID:
 			delete(busy, j.ID)
-		case Status(s.Status) == Ready && s.Priority < j.Priority:
-			yielded, err := a.preempt(s.JobID, j.Priority)
+		case len(yielding) == len(list):
+			yielded, err := a.preempt(yielding, j.Priority)
 			if err != nil {
 				return nil, err
 			}
 			if yielded {
-				a.take(s.Repo, j, busy)
+				a.take(repo, j, busy)
 			}
 		}
 	}
@@ -171,23 +203,28 @@ func (a *admission) take(repo string, j *Job, busy map[ids.ID]bool) {
 	delete(busy, j.ID)
 }
 
-// preempt holds the ready job that has a slot, for a more urgent one. It reports
-// false where the job is being claimed or changed at this moment.
-func (a *admission) preempt(id ids.ID, priority int) (bool, error) {
-	yields, err := yieldSlotTx(a.ctx, a.tx, a.workspace, id, priority)
-	if err != nil || !yields {
-		return false, err
+// preempt holds the ready jobs that have slots, for a more urgent one. It reports
+// false where one of them is being claimed or changed at this moment.
+func (a *admission) preempt(list []ids.ID, priority int) (bool, error) {
+	for _, id := range list {
+		if yields, err := yieldSlotTx(a.ctx, a.tx, a.workspace, id, priority); err != nil || !yields {
+			return false, err
+		}
 	}
-	job, err := LoadTx(a.ctx, a.tx, a.workspace, id.String())
-	if err != nil {
-		return false, err
+	for _, id := range list {
+		job, err := LoadTx(a.ctx, a.tx, a.workspace, id.String())
+		if err != nil {
+			return false, err
+		}
+		d, err := job.Hold(job.Serialise.waitReason())
+		if err != nil {
+			return false, err
+		}
+		if _, err := writeTx(a.ctx, a.tx, a.workspace, []Change{{tenancy.System(a.workspace, "admission"), d}}); err != nil {
+			return false, err
+		}
 	}
-	d, err := job.Hold(WaitRepoBusy)
-	if err != nil {
-		return false, err
-	}
-	_, err = writeTx(a.ctx, a.tx, a.workspace, []Change{{tenancy.System(a.workspace, "admission"), d}})
-	return err == nil, err
+	return true, nil
 }
 
 // takeSlots gives the admitted jobs, written by now, their slots.
@@ -205,26 +242,48 @@ func (a *admission) takeSlots() error {
 // openTimeout bounds what a change does for other jobs after its own work is done.
 const openTimeout = 5 * time.Second
 
-// leftRepo lets in the next job of a repo that a ready job left by an edit or a
-// link, or where it is no more the most urgent one. The change itself is saved,
-// whatever comes of this; the sweep does what it leaves.
+// leftRepo lets in the next jobs of a repo that a ready job left by an edit or a
+// link, or where it is no more the most urgent one, or where it or one that waits for paths
+// means to touch others now. The change itself is saved, whatever comes of this; the sweep
+// does what it leaves.
 func (s *Service) leftRepo(ctx context.Context, workspace ids.ID, before, after Job) {
-	if before.Status != Ready || !before.OneJobPerRepo || before.Repo == "" ||
-		after.Status == Ready && after.Repo == before.Repo && after.Priority >= before.Priority {
+	moved := before.Serialise == SerialisePaths && !equal(before.Files, after.Files)
+	stays := after.Status == before.Status && after.Repo == before.Repo && after.Priority >= before.Priority && !moved
+	if before.Repo == "" || before.Serialise.orDefault() == SerialiseNone || stays ||
+		before.Status != Ready && before.WaitReason != WaitPathsBusy {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
 	defer cancel()
-	var next ids.ID
-	var held bool
+	s.letIn(ctx, workspace, before.Repo, before.Serialise)
+}
+
+// letIn lets in the next jobs of a repo that a job of such a product has left.
+func (s *Service) letIn(ctx context.Context, workspace ids.ID, repo string, left Serialise) {
+	var next []ids.ID
 	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
-		next, held, err = HeldByRepoTx(ctx, tx, workspace, before.Repo)
+		next, err = NextInRepoTx(ctx, tx, workspace, repo, left)
 		return err
 	})
-	if err != nil || !held {
+	if err != nil {
 		return
 	}
-	_, _ = s.promoteOne(ctx, tenancy.System(workspace, "admission"), next)
+	for _, id := range next {
+		_, _ = s.promoteOne(ctx, tenancy.System(workspace, "admission"), id)
+	}
+}
+
+// lookAgain lets in what waits in repos only because somebody else was deciding about them at
+// that moment. The sweep does what this leaves.
+func (s *Service) lookAgain(ctx context.Context, workspace ids.ID, repos []string) {
+	if len(repos) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
+	defer cancel()
+	for _, repo := range repos {
+		s.letIn(ctx, workspace, repo, SerialisePaths)
+	}
 }
 
 // reconcileBatch is how many jobs a change of a product moves at once, each way, and
@@ -235,8 +294,8 @@ const (
 )
 
 // DemoteExcess puts to waiting, in one workspace and at most 200 in each call, jobs
-// that are ready although only one job of their repo may be and that one has its
-// slot: what was ready before the product said so. It returns how many. Where the
+// that are ready although another job has the slot that they would need: what was
+// ready before the product said so. It returns how many. Where the
 // slot is free the most urgent one gets it and stays ready.
 func (s *Service) DemoteExcess(ctx context.Context, workspace ids.ID) (int, error) {
 	var list []ids.ID
@@ -278,7 +337,7 @@ func admitAgainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.I
 	if !busy[id] {
 		return locked.Job, a.takeSlots()
 	}
-	d, err := locked.Hold(WaitRepoBusy)
+	d, err := locked.Hold(locked.Serialise.waitReason())
 	if err != nil {
 		return Job{}, err
 	}
@@ -357,16 +416,22 @@ func (s *Service) promoteOne(ctx context.Context, who tenancy.Principal, id ids.
 }
 
 // slotsOfProductTx gives the slots of a product's repos to the jobs that are worked
-// on, or gives up all where it allows many jobs in a repo.
+// on: of a repo that jobs share, to all of them, whatever they touch. All others are given up.
 func slotsOfProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
-	if !p.OneJobPerRepo {
-		return q.SlotClear(ctx, tx, workspace, p.ID)
+	if err := q.SlotClear(ctx, tx, workspace, p.ID); err != nil || p.Serialise == SerialiseNone {
+		return err
 	}
 	list, err := workedTx(ctx, tx, workspace, p.ID)
 	if err != nil {
 		return err
 	}
 	a := admission{ctx: ctx, tx: tx, workspace: workspace}
+	if p.Serialise == SerialisePaths {
+		for _, j := range list {
+			a.slots = append(a.slots, slot{Repo: j.Repo, JobID: j.ID, Files: j.claimed()})
+		}
+		return a.takeSlots()
+	}
 	if _, err := a.busy(list); err != nil {
 		return err
 	}

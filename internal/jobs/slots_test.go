@@ -17,7 +17,7 @@ import (
 // serial makes the workspace's product "default" one that allows one job in a repo.
 func (b *bundle) serial() *bundle {
 	b.t.Helper()
-	dbfactory.Exec(b.t, b.db, `UPDATE product SET one_job_per_repo = true WHERE workspace_id = $1`, b.who.Workspace)
+	dbfactory.Exec(b.t, b.db, `UPDATE product SET serialise = 'repo' WHERE workspace_id = $1`, b.who.Workspace)
 	return b
 }
 
@@ -274,7 +274,7 @@ func TestAnEditTakesItsSlotAlong(t *testing.T) {
 
 func TestAFullReviewQueueHoldsNewWork(t *testing.T) {
 	b := setup(t)
-	dbfactory.Exec(t, b.db, `UPDATE product SET review_limit = 2, one_job_per_repo = true`)
+	dbfactory.Exec(t, b.db, `UPDATE product SET review_limit = 2, serialise = 'repo'`)
 	list := b.create(jobs.New{Spec: jobs.Spec{Title: "one"}}, jobs.New{Spec: jobs.Spec{Title: "two"}},
 		jobs.New{Spec: jobs.Spec{Title: "back from pause", Repo: "web"}})
 	paused := b.pause(list[2])

@@ -1,12 +1,15 @@
 package jobs
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs/globs"
 )
 
 // Spec is what people set on a job, when it is created and later. Its fields have the
@@ -155,7 +158,16 @@ func checkTags(f Field, p fault.Problems, at string, value any) {
 }
 
 func checkFiles(f Field, p fault.Problems, at string, value any) {
-	p.Files(at, *value.(*[]string), f.High, MaxFile)
+	list := *value.(*[]string)
+	p.Files(at, list, f.High, MaxFile)
+	if len(list) > f.High {
+		return
+	}
+	for i, entry := range list {
+		if text := globs.Check(entry); text != "" && len(entry) <= MaxFile*utf8.UTFMax {
+			p.Add(fmt.Sprintf("%s[%d]", at, i), "%s", text)
+		}
+	}
 }
 
 func checkCriteria(f Field, p fault.Problems, at string, value any) {

@@ -23,7 +23,7 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 			return nil, fmt.Errorf("models of product %s: %w", r.ID, err)
 		}
 		list = append(list, Product{ID: r.ID, Name: r.Name, ProductSettings: ProductSettings{Repos: r.Repos, Models: models,
-			ReviewRequired: r.ReviewRequired, OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: r.ReviewLimit, Paused: r.Paused,
+			ReviewRequired: r.ReviewRequired, Serialise: Serialise(r.Serialise), ReviewLimit: r.ReviewLimit, Paused: r.Paused,
 			Merge:           Merge{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks},
 			BranchRetention: &r.BranchRetentionDays}})
 	}
@@ -74,7 +74,7 @@ func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) 
 		return fmt.Errorf("encode models: %w", err)
 	}
 	err = q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: workspace, ID: p.ID, Name: p.Name,
-		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: p.ReviewLimit, Paused: p.Paused,
+		ReviewRequired: p.ReviewRequired, Serialise: string(p.Serialise), ReviewLimit: p.ReviewLimit, Paused: p.Paused,
 		MergeBy: p.By, MergeMethod: p.Method, MergeInto: p.Into, MergeChecks: p.Checks,
 		BranchRetentionDays: p.Retention(), Models: models})
 	if err != nil {

@@ -2,6 +2,9 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -10,6 +13,7 @@ import (
 
 // slot is the right of one job to its repo; status and priority are the job's, where it
 // was read.
+// Files are those that it is for, nil for the whole repo.
 type slot dbsqlc.SlotListRow
 
 func (s slot) String() string { return s.Repo }
@@ -44,21 +48,27 @@ func yieldSlotTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, priority 
 
 // insertSlotsTx takes slots, and returns how many were free.
 func insertSlotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []slot) (int, error) {
-	var (
-		repos []string
-		in    []ids.ID
-	)
-	for _, s := range list {
-		repos, in = append(repos, s.Repo), append(in, s.JobID)
+	type row struct {
+		Repo  string   `json:"repo"`
+		Job   ids.ID   `json:"job"`
+		Files []string `json:"files"`
 	}
-	n, err := q.SlotInsert(ctx, tx, workspace, repos, in)
+	rows := make([]row, 0, len(list))
+	for _, s := range list {
+		rows = append(rows, row{s.Repo, s.JobID, s.Files})
+	}
+	raw, err := json.Marshal(rows)
+	if err != nil {
+		return 0, fmt.Errorf("encode slots: %w", err)
+	}
+	n, err := q.SlotInsert(ctx, tx, workspace, raw)
 	if err != nil {
 		return 0, err
 	}
 	return int(n), nil
 }
 
-// workedTx gives the jobs of a product that are worked on in a repo, by id and repo.
+// workedTx gives the jobs of a product that are worked on in a repo, by id, repo and files.
 func workedTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]*Job, error) {
 	rows, err := q.SlotWorked(ctx, tx, workspace, product)
 	if err != nil {
@@ -66,7 +76,7 @@ func workedTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]*Job,
 	}
 	list := make([]*Job, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, &Job{ID: r.ID, Spec: Spec{Repo: r.Repo}, OneJobPerRepo: true})
+		list = append(list, &Job{ID: r.ID, Spec: Spec{Repo: r.Repo, Files: r.Files}, Serialise: SerialiseRepo})
 	}
 	return list, nil
 }
@@ -91,9 +101,39 @@ func HeldByReviewTx(ctx context.Context, tx db.Tx, workspace, product ids.ID, li
 	return q.HeldByReview(ctx, tx, workspace, product, limit)
 }
 
-// HeldFreedTx gives jobs that wait for a repo or for a place in a review queue
+// HeldFreedTx gives jobs that wait for a repo, a path of one, or a place in a review queue
 // although the reason is gone, the most urgent first, at most limit. Of each repo
-// it names one, the next to have it.
+// that one job has to itself it names one, the next to have it.
 func HeldFreedTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]ids.ID, error) {
-	return q.HeldFreed(ctx, tx, limit, workspace)
+	list, err := q.HeldFreed(ctx, tx, limit, workspace)
+	if err != nil || len(list) >= limit {
+		return list, err
+	}
+	repos, err := q.HeldPathRepos(ctx, tx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(repos, reposAtOnce) {
+		next, err := nextByPathsTx(ctx, tx, workspace, some)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, next...); len(list) >= limit {
+			return list[:limit], nil
+		}
+	}
+	return list, nil
+}
+
+// NextInRepoTx gives the jobs that may come next in a repo that a job of such a product has
+// left, the most urgent first, whether they may by now or not. To promote them: PromoteTx,
+// each in a transaction that holds no other job.
+func NextInRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string, left Serialise) ([]ids.ID, error) {
+	if left != SerialisePaths {
+		next, held, err := HeldByRepoTx(ctx, tx, workspace, repo)
+		if err != nil || held {
+			return []ids.ID{next}, err
+		}
+	}
+	return nextByPathsTx(ctx, tx, workspace, []string{repo})
 }

@@ -20,6 +20,7 @@ const (
 	WaitBudget        WaitReason = "budget"
 	WaitRepoBusy      WaitReason = "repo_busy"
 	WaitReviewBacklog WaitReason = "review_backlog"
+	WaitPathsBusy     WaitReason = "paths_busy"
 )
 
 // WaitKind is what a waiting job waits for.
@@ -30,7 +31,7 @@ const (
 	ForJobs    WaitKind = "jobs"    // others have to be completed
 	ForTime    WaitKind = "time"    // its NotBefore has to come
 	ForBudget  WaitKind = "budget"  // a budget has to have enough for it
-	ForProduct WaitKind = "product" // its product admits no more: its repo is taken, or the review is full
+	ForProduct WaitKind = "product" // its product admits no more: its repo or a path of it is taken, or the review is full
 )
 
 // waits are the wait reasons in the order of docs/concepts.md, each with its kind.
@@ -44,6 +45,7 @@ var waits = []struct {
 	{WaitBudget, ForBudget},
 	{WaitRepoBusy, ForProduct},
 	{WaitReviewBacklog, ForProduct},
+	{WaitPathsBusy, ForProduct},
 }
 
 // Kind returns what a job waits for, "" for NoWait.
@@ -133,10 +135,10 @@ func (d Decision) changesNothing() bool {
 }
 
 // reschedule decides again whether a job that nobody works on may be ready, where it
-// has a new time, or its repo or its urgency is another one.
+// has a new time, or its repo, its files or its urgency are others.
 func (d Decision) reschedule(timed bool, now time.Time) Decision {
 	b, kind := d.Before, d.Before.WaitReason.Kind()
-	again := kind == ForProduct && (b.Repo != d.After.Repo || b.Priority != d.After.Priority) ||
+	again := kind == ForProduct && (b.Repo != d.After.Repo || b.Priority != d.After.Priority || !equal(b.Files, d.After.Files)) ||
 		timed && (kind == ForProduct || kind == ForTime || b.Status == Ready)
 	if !again {
 		return d

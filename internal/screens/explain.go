@@ -15,8 +15,9 @@ type facts struct {
 	stops        fleet.Stops
 	dependencies map[ids.ID][]dependency // those that are not completed
 	repos        map[string]repoHolder   // of busy repos
-	backlog      map[ids.ID]int          // jobs in review, of each product
-	lost         map[ids.ID]bool         // jobs whose last attempt was lost
+	paths        map[ids.ID]jobs.PathsBusy
+	backlog      map[ids.ID]int  // jobs in review, of each product
+	lost         map[ids.ID]bool // jobs whose last attempt was lost
 	money        money
 	seats        seatHolders
 	merge        *Reason // of the one approved job that is explained
@@ -110,6 +111,11 @@ func (f facts) waitReason(j jobs.Job) Reason {
 	case jobs.WaitRepoBusy:
 		if h, found := f.repos[j.Repo]; found {
 			r.Keys, r.By = []string{h.key}, tenancy.Actor{Kind: tenancy.KindAgent, Name: h.agent}
+		}
+	case jobs.WaitPathsBusy:
+		if busy, found := f.paths[j.ID]; found {
+			r.Keys, r.Paths, r.Ahead = []string{busy.Job}, busy.Paths, busy.Waits
+			r.By = tenancy.Actor{Kind: tenancy.KindAgent, Name: busy.Agent}
 		}
 	case jobs.WaitBudget:
 		if refused, known := f.money.refused[j.ID]; known {

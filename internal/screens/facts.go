@@ -15,10 +15,11 @@ const namedHolders = 10
 // facts reads what the reasons of the jobs need: at most one statement for each
 // kind of wait, however many jobs there are.
 func (r *reader) facts(list []jobs.Job) (facts, error) {
-	f := facts{route: r.route, stops: r.snap.Stops, dependencies: map[ids.ID][]dependency{}, repos: map[string]repoHolder{},
+	f := facts{route: r.route, stops: r.snap.Stops, dependencies: map[ids.ID][]dependency{}, repos: map[string]repoHolder{}, paths: map[ids.ID]jobs.PathsBusy{},
 		backlog: map[ids.ID]int{}, lost: map[ids.ID]bool{}, money: money{own: map[ids.ID]bool{}}}
 	var depending, backing, products, budgeted, stopped []ids.ID
 	var repos []string
+	var crowded []jobs.Job
 	for _, j := range list {
 		switch j.WaitReason {
 		case jobs.WaitDependency:
@@ -27,6 +28,8 @@ func (r *reader) facts(list []jobs.Job) (facts, error) {
 			backing = append(backing, j.ID)
 		case jobs.WaitRepoBusy:
 			repos = append(repos, j.Repo)
+		case jobs.WaitPathsBusy:
+			crowded = append(crowded, j)
 		}
 		if j.WaitReason == jobs.WaitBudget || j.Status == jobs.Ready || j.Status == jobs.Paused && j.StatusBy.Name == budgeting.Actor {
 			stopped = append(stopped, j.ID)
@@ -43,6 +46,10 @@ func (r *reader) facts(list []jobs.Job) (facts, error) {
 		func() error { return r.readDependencies(f, depending) },
 		func() error { return r.readLost(f, backing) },
 		func() error { return r.readRepos(f, repos) },
+		func() (err error) {
+			f.paths, err = jobs.PathsBusyTx(r.ctx, r.tx, r.workspace, crowded)
+			return err
+		},
 		func() error { return r.readBacklog(f, products) },
 		func() error { return r.readOverBudget(f, budgeted) },
 		func() error { return r.readRefused(&f, stopped) },

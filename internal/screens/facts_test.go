@@ -105,8 +105,14 @@ func (h *held) fill(n int) map[string]jobs.Job {
 	list := map[string]jobs.Job{}
 	list["holder"] = one("holder", jobs.Running, jobs.NoWait, inRepo)
 	h.exec(`INSERT INTO repo_slot (workspace_id, repo, job_id) VALUES ($1, $2, $3)
-		ON CONFLICT (workspace_id, repo) DO UPDATE SET job_id = excluded.job_id`, repo, list["holder"].ID)
+		ON CONFLICT (workspace_id, repo) WHERE files IS NULL DO UPDATE SET job_id = excluded.job_id`, repo, list["holder"].ID)
 	list["repo"] = one("waits for the repo", jobs.Waiting, jobs.WaitRepoBusy, inRepo)
+	sharing := func(files ...string) func(*jobs.New) {
+		return func(n *jobs.New) { n.Repo, n.Files = repo+"-shared", files }
+	}
+	list["sharer"] = one("shares the repo", jobs.Running, jobs.NoWait, sharing("db/*.go"))
+	h.exec(`INSERT INTO repo_slot (workspace_id, repo, job_id, files) VALUES ($1, $2, $3, '{db/*.go}')`, repo+"-shared", list["sharer"].ID)
+	list["paths"] = one("waits for paths", jobs.Waiting, jobs.WaitPathsBusy, sharing("cmd", "db/one.go"))
 	list["backlog"] = one("waits for a review", jobs.Waiting, jobs.WaitReviewBacklog)
 	list["failed"] = one("has failed", jobs.Failed, jobs.NoWait)
 	list["open"] = one("goes on", jobs.Ready, jobs.NoWait)
@@ -168,6 +174,10 @@ func TestACardNamesWhatHoldsItUp(t *testing.T) {
 	if r := known[list["repo"].ID]; r.Code != CodeRepoBusy || len(r.Keys) != 1 || r.Keys[0] != list["holder"].Key || r.By.Name != "claude-1" {
 		t.Errorf("a busy repo: %+v", r)
 	}
+	if r := known[list["paths"].ID]; r.Code != CodePathsBusy || len(r.Keys) != 1 || r.Keys[0] != list["sharer"].Key ||
+		len(r.Paths) != 1 || r.Paths[0] != "db/one.go" || r.Ahead {
+		t.Errorf("busy paths: %+v", r)
+	}
 	for name, j := range map[string]jobs.Job{"waiting": list["backlog"], "ready": ready} {
 		if r := known[j.ID]; r.Code != CodeReviewBacklog || r.Count != 2 || r.Limit != 2 || r.Product != "default" {
 			t.Errorf("a full review queue, %s: %+v", name, r)
@@ -196,7 +206,7 @@ func TestAPageOfCardsTakesTheSameStatements(t *testing.T) {
 	}
 	h.fill(0)
 	few, before := page()
-	for i := range 8 {
+	for i := range 7 { // all on one page
 		h.fill(i + 1)
 	}
 	many, after := page()

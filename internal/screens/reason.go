@@ -19,6 +19,7 @@ const (
 	CodeBudget           = string(jobs.WaitBudget)
 	CodeRepoBusy         = string(jobs.WaitRepoBusy)
 	CodeReviewBacklog    = string(jobs.WaitReviewBacklog)
+	CodePathsBusy        = string(jobs.WaitPathsBusy)
 	CodeDependencyFailed = "dependency_failed" // what it waits for has ended without success
 	CodeProductPaused    = "product_paused"
 	CodeStopped          = "stopped" // with the whole fleet, or its product
@@ -57,6 +58,10 @@ type Reason struct {
 	// seats; More is how many there are beside them.
 	Keys []string
 	More int
+	// Paths are some that the job and the one that has them may both touch. Keys names that one;
+	// Ahead is set where it waits too, and comes first.
+	Paths []string
+	Ahead bool
 	// Ended are dependencies that do not complete unless a person acts.
 	Ended        []Ended
 	By           tenancy.Actor // who decided on it, or the agent that works

@@ -79,15 +79,16 @@ type productMeaning struct{ name, text string }
 var productMeanings = []productMeaning{
 	{"Repos", meansRepos},
 	{"Review", meansReview},
-	{"Jobs per repo", meansOneJob},
+	{"Jobs per repo", meansSerialise},
 	{"Review limit", meansLimit},
 	{"Paused", meansPaused},
 }
 
 const (
-	meansRepos   = "A new job in one of these repos belongs to this product; a repo belongs to one product at most."
-	meansReview  = "A person approves what an agent hands in before the job is done; a job may say otherwise."
-	meansOneJob  = "One job of a repo is ready or in work at a time; the next one waits until that is handed in or ends."
+	meansRepos     = "A new job in one of these repos belongs to this product; a repo belongs to one product at most."
+	meansReview    = "A person approves what an agent hands in before the job is done; a job may say otherwise."
+	meansSerialise = "Which of them may be ready or in work at once; the others wait until those are handed in or end. Paths are what " +
+		"jobs say that they touch; a job that says nothing may touch all."
 	meansMergeBy = "Exactly what was approved is merged. A conflict sends it back to review with the reason. " +
 		"Pull requests want a factory that has a token of the forge."
 	meansMergeMethod = "Fast-forward only refuses work that began before the branch moved on."

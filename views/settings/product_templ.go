@@ -797,7 +797,7 @@ func productForm(f ProductForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = tickField(f.Form, "one_job_per_repo", meansOneJob).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = choiceField(f.Form, "serialise", "max-w-80", meansSerialise).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

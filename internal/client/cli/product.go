@@ -44,7 +44,7 @@ func printProduct(_ *screen, w io.Writer, product api.Product) {
 	out := facts{w}
 	out.line("repos", strings.Join(product.Repos, ", "))
 	out.line("review", yesOrEmpty(product.ReviewRequired))
-	out.line("one job/repo", yesOrEmpty(product.OneJobPerRepo))
+	out.line("serialised by", strings.TrimPrefix(string(product.Serialise), "none"))
 	if product.ReviewLimit != nil {
 		out.line("in review", fmt.Sprintf("at most %d", *product.ReviewLimit))
 	}
@@ -63,7 +63,9 @@ func printProduct(_ *screen, w io.Writer, product api.Product) {
 // productFlags set the settings of a product, but for its repositories.
 var productFlags = []flag{
 	{"review", "review_required", "whether a person looks at the work", nil},
-	{"one-job-per-repo", "one_job_per_repo", "whether a repository has one running job at most", nil},
+	{"serialise", "serialise", "`which` jobs of one repository do not run at once: none, repo for all but one, or paths for those " +
+		"whose files can be the same", nil},
+	{"one-job-per-repo", "one_job_per_repo", "the former name of --serialise repo", nil},
 	{"review-limit", "review_limit", "how many jobs may be in review before no more are claimed; 0 is no limit", nil},
 	{"branch-retention-days", "branch_retention_days",
 		"after how many `days` workers remove the branches of ended jobs at the origin; 0 is never", 30},
@@ -105,6 +107,11 @@ func productSet(c *cli) *cobra.Command {
 		settings, err := readSettings(cmd.Context(), server, args[0])
 		if err != nil {
 			return err
+		}
+		if flags.Changed("one-job-per-repo") && !flags.Changed("serialise") {
+			delete(settings, "serialise")
+		} else {
+			delete(settings, "one_job_per_repo")
 		}
 		maps.Copy(settings, changes)
 		settings["repos"] = repos.apply(settings["repos"], flags.Changed("repos"))

@@ -26,7 +26,7 @@ import (
 func (w *testWorkspace) life() map[string]jobs.Job {
 	w.t.Helper()
 	ctx := w.t.Context()
-	_, _, err := w.jobs.PutProduct(ctx, w.owner, "ledger", jobs.ProductSettings{Repos: []string{"atlas"}, OneJobPerRepo: true})
+	_, _, err := w.jobs.PutProduct(ctx, w.owner, "ledger", jobs.ProductSettings{Repos: []string{"atlas"}, Serialise: jobs.SerialiseRepo})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -16,10 +16,15 @@ func (c Change) Happened() bool { return c.After.Key != "" }
 // FreesSeat reports whether a lease ended with the change.
 func (c Change) FreesSeat() bool { return c.Before.Lease != nil && c.After.Lease == nil }
 
-// freesRepo reports whether the next job of the repo may come: the job was the
-// one of its repo that could be worked on, and is no more.
+// freesRepo reports whether the next jobs of the repo may come: the job was one of its repo
+// that kept others from it, and is no more. One that waits for paths keeps those from them that
+// came later.
 func (c Change) freesRepo() bool {
-	return c.Before.OneJobPerRepo && c.Before.Repo != "" && occupies(c.Before.Status) && !occupies(c.After.Status)
+	if c.Before.Repo == "" || c.Before.Serialise == "" || c.Before.Serialise == jobs.SerialiseNone {
+		return false
+	}
+	kept := occupies(c.Before.Status) || c.Before.WaitReason == jobs.WaitPathsBusy && c.After.WaitReason != jobs.WaitPathsBusy
+	return kept && !occupies(c.After.Status)
 }
 
 // freesBudget reports whether what a lease had reserved of budgets came free.

@@ -71,11 +71,11 @@ func (e *Effects) Warn(ctx context.Context, what string, err error) {
 // urgent jobs that were held for them, and lets parents go on that waited. An error
 // there is not the caller's: the sweep does what it leaves.
 func (e *Effects) PromoteNext(ctx context.Context, workspace ids.ID, list ...Change) {
-	repos, products := map[string]bool{}, map[ids.ID]bool{}
+	repos, products := map[string]jobs.Serialise{}, map[ids.ID]bool{}
 	promoted := 0
 	for _, c := range list {
 		if c.freesRepo() {
-			repos[c.Before.Repo] = true
+			repos[c.Before.Repo] = c.Before.Serialise
 		}
 		if c.freesReview() {
 			products[c.Before.ProductID] = true
@@ -92,8 +92,8 @@ func (e *Effects) PromoteNext(ctx context.Context, workspace ids.ID, list ...Cha
 			e.Warn(ctx, "a review place is free", err)
 		}
 	}
-	for repo := range repos {
-		if err := e.freeRepoSlot(ctx, workspace, repo); err != nil {
+	for repo, left := range repos {
+		if err := e.freeRepoSlot(ctx, workspace, repo, left); err != nil {
 			e.Warn(ctx, "a repo is free", err)
 		}
 	}
@@ -151,28 +151,27 @@ func (e *Effects) freeReviewPlace(ctx context.Context, workspace, product ids.ID
 	return err
 }
 
-// freeRepoSlot lets in the next job that waits for a repo, in a transaction of its
-// own: whoever left the repo has committed.
-func (e *Effects) freeRepoSlot(ctx context.Context, workspace ids.ID, repo string) error {
-	var next ids.ID
-	var held bool
+// freeRepoSlot lets in the next jobs that wait for a repo or for paths of it, each in a
+// transaction of its own: whoever left the repo has committed.
+func (e *Effects) freeRepoSlot(ctx context.Context, workspace ids.ID, repo string, left jobs.Serialise) error {
+	var next []ids.ID
 	err := e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
-		next, held, err = jobs.HeldByRepoTx(ctx, tx, workspace, repo)
+		next, err = jobs.NextInRepoTx(ctx, tx, workspace, repo, left)
 		return err
 	})
-	if err != nil || !held {
+	if err != nil {
 		return err
 	}
-	_, err = e.PromoteAll(ctx, workspace, []ids.ID{next})
+	_, err = e.PromoteAll(ctx, workspace, next)
 	return err
 }
 
-// LeftRepo lets in the next job of a repo that a job has left although its lease goes on.
-// An error there is not the caller's: the sweep does what it leaves.
-func (e *Effects) LeftRepo(ctx context.Context, workspace ids.ID, repo string) {
+// LeftRepo lets in the next jobs of a repo that a job of such a product has left although its
+// lease goes on. An error there is not the caller's: the sweep does what it leaves.
+func (e *Effects) LeftRepo(ctx context.Context, workspace ids.ID, repo string, left jobs.Serialise) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterCommitTimeout)
 	defer cancel()
-	if err := e.freeRepoSlot(ctx, workspace, repo); err != nil {
+	if err := e.freeRepoSlot(ctx, workspace, repo, left); err != nil {
 		e.Warn(ctx, "a repo is free", err)
 	}
 }

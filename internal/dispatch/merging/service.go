@@ -239,7 +239,7 @@ func (s *Service) begin(ctx context.Context, workspace ids.ID, w wantedMerge) (d
 	priority, review := max(w.Priority, urgent), false
 	_, err = s.jobs.CreateSystem(ctx, tenancy.System(workspace, loop), jobs.System{
 		New: jobs.New{Spec: jobs.Spec{Title: fmt.Sprintf("Merge %s: %s", w.Key, short(w.Title, maxShort-len(w.Key))), Repo: w.Repo,
-			Capabilities: needs, ReviewOverride: &review}, Kind: jobs.KindMerge,
+			Files: w.Files, Capabilities: needs, ReviewOverride: &review}, Kind: jobs.KindMerge,
 			Product: w.Product, Priority: &priority},
 		Permit: func(ctx context.Context, tx db.Tx) error { return lockWantedTx(ctx, tx, workspace, w) },
 		Record: func(ctx context.Context, tx db.Tx, made jobs.Job) error {

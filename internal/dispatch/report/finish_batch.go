@@ -208,7 +208,7 @@ func (b *finishBatch) decide(i *finishItem, job jobs.Locked) error {
 	}
 	e.Digest = digest
 	// Jobs that go back to one repo compete for its slot.
-	if !b.alone && d.After.Status == jobs.Ready && job.OneJobPerRepo && job.Repo != "" {
+	if !b.alone && d.After.Status == jobs.Ready && job.Serialise != jobs.SerialiseNone && job.Repo != "" {
 		i.Retry()
 		return nil
 	}

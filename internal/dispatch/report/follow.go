@@ -60,8 +60,8 @@ func (s *Service) Follow(ctx context.Context, who tenancy.Principal, ref lease.R
 	job := followed.After
 	s.effects.Publish(who.Workspace, []ids.ID{job.Lease.FactoryID}, job)
 	s.effects.Notify(who.Workspace, slices.DeleteFunc([]lease.Change{work}, func(c lease.Change) bool { return !c.Happened() })...)
-	if job.OneJobPerRepo {
-		s.effects.LeftRepo(ctx, who.Workspace, job.Repo)
+	if job.Serialise != jobs.SerialiseNone {
+		s.effects.LeftRepo(ctx, who.Workspace, job.Repo, job.Serialise)
 	}
 	return lease.Status{Job: job.Key, Epoch: job.Epoch, Directive: lease.Continue, ExpiresAt: &job.Lease.ExpiresAt}, nil
 }
