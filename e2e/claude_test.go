@@ -60,6 +60,8 @@ func TestClaudeCodeDoesAJob(t *testing.T) {
 	v.sees("text=It greets in two languages.")
 	t.Logf("from the pasted line to the first completed job: %.1f s", time.Since(begin).Seconds())
 
+	// The log tells it before the work is handed in.
+	eventually(t, "the job has ended", func() bool { return s.job("FB-1").Status == api.JobStatusCompleted })
 	j := s.job("FB-1")
 	if j.Status != api.JobStatusCompleted || j.Attempts != 2 {
 		t.Errorf("it is %s after %d attempts: %s", j.Status, j.Attempts, j.LastError)

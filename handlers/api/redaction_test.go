@@ -134,6 +134,13 @@ func (w *apiServer) tells(c leaky) {
 		}
 		at["usage"] = []any{usageOf(fmt.Sprint("u-", c.number))}
 	}
+	if strings.Contains(c.field, "model.") {
+		at := body
+		if c.op == "heartbeat" {
+			at = ref
+		}
+		at["model"] = object{"engine": "claude", "name": "m-1", "why": "default"}
+	}
 	if _, named := body["boot_id"]; named {
 		body["boot_id"] = name + "-boot"
 	}
