@@ -148,19 +148,11 @@ func (h *held) read(fn func(*reader) error) int {
 	return n
 }
 
-// What holds a job up is named on its card and in its explanation.
-func TestACardNamesWhatHoldsItUp(t *testing.T) {
-	h := newHeld(t)
-	h.exec(`UPDATE product SET review_limit = 2 WHERE workspace_id = $1`)
-	list := h.fill(1)
-	h.lease(list["holder"])
-	for range 2 {
-		h.put(h.job(jobs.New{Spec: jobs.Spec{Title: "to be reviewed"}}), jobs.InReview, jobs.NoWait)
-	}
-	ready := h.job(jobs.New{Spec: jobs.Spec{Title: "could run"}})
+// reasons returns what the cards of columns say, by their jobs.
+func (h *held) reasons(columns ...Column) map[ids.ID]Reason {
 	known := map[ids.ID]Reason{}
 	h.read(func(r *reader) error {
-		for _, c := range []Column{Waiting, Ready} {
+		for _, c := range columns {
 			page, err := r.column(Filter{}, c, "")
 			if err != nil {
 				return err
@@ -171,6 +163,20 @@ func TestACardNamesWhatHoldsItUp(t *testing.T) {
 		}
 		return nil
 	})
+	return known
+}
+
+// What holds a job up is named on its card and in its explanation.
+func TestACardNamesWhatHoldsItUp(t *testing.T) {
+	h := newHeld(t)
+	h.exec(`UPDATE product SET review_limit = 2 WHERE workspace_id = $1`)
+	list := h.fill(1)
+	h.lease(list["holder"])
+	for range 2 {
+		h.put(h.job(jobs.New{Spec: jobs.Spec{Title: "to be reviewed"}}), jobs.InReview, jobs.NoWait)
+	}
+	ready := h.job(jobs.New{Spec: jobs.Spec{Title: "could run"}})
+	known := h.reasons(Waiting, Ready)
 	if r := known[list["repo"].ID]; r.Code != CodeRepoBusy || len(r.Keys) != 1 || r.Keys[0] != list["holder"].Key || r.By.Name != "claude-1" {
 		t.Errorf("a busy repo: %+v", r)
 	}

@@ -162,9 +162,9 @@ func parse(s string) glob {
 	var g glob
 	below := strings.HasSuffix(s, "/")
 	for text := range strings.SplitSeq(s, "/") {
-		switch {
-		case text == "":
-		case text == "**":
+		switch text {
+		case "":
+		case "**":
 			if n := len(g.parts); n == 0 || !g.parts[n-1].deep {
 				g.parts = append(g.parts, part{deep: true})
 			}
@@ -264,7 +264,7 @@ func decode(s string) (rune, int) {
 // encode is the reverse of decode.
 func encode(c rune) string {
 	if c > utf8.MaxRune {
-		return string([]byte{byte(c - utf8.MaxRune - 1)})
+		return string([]byte{byte(c - utf8.MaxRune - 1)}) // #nosec G115 -- decode adds a byte
 	}
 	return string(c)
 }

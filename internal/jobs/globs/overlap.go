@@ -1,6 +1,7 @@
 package globs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -209,15 +210,18 @@ func meetTokens(a, b []token, steps *Steps) (string, bool) {
 	if !walk(0, 0) {
 		return "", false
 	}
+	return spell(text), true
+}
+
+// spell writes characters that were found from the last one on; what is nothing but stars is
+// spelled "x".
+func spell(text []rune) string {
 	slices.Reverse(text)
 	var out strings.Builder
 	for _, c := range text {
 		out.WriteString(encode(c))
 	}
-	if out.Len() == 0 {
-		return "x", true // nothing but stars
-	}
-	return out.String(), true
+	return cmp.Or(out.String(), "x")
 }
 
 // passChar lets a star of one part stand for a token of the other.
