@@ -180,10 +180,6 @@ func TestACardNamesWhatHoldsItUp(t *testing.T) {
 	if r := known[list["repo"].ID]; r.Code != CodeRepoBusy || len(r.Keys) != 1 || r.Keys[0] != list["holder"].Key || r.By.Name != "claude-1" {
 		t.Errorf("a busy repo: %+v", r)
 	}
-	if r := known[list["paths"].ID]; r.Code != CodePathsBusy || len(r.Keys) != 1 || r.Keys[0] != list["sharer"].Key ||
-		len(r.Paths) != 1 || r.Paths[0] != "db/one.go" || r.Ahead {
-		t.Errorf("busy paths: %+v", r)
-	}
 	for name, j := range map[string]jobs.Job{"waiting": list["backlog"], "ready": ready} {
 		if r := known[j.ID]; r.Code != CodeReviewBacklog || r.Count != 2 || r.Limit != 2 || r.Product != "default" {
 			t.Errorf("a full review queue, %s: %+v", name, r)
@@ -195,6 +191,17 @@ func TestACardNamesWhatHoldsItUp(t *testing.T) {
 	}
 	if lost, tried := known[list["lost"].ID], known[list["tried"].ID]; !lost.Lost || tried.Lost {
 		t.Errorf("a lost job says %+v, one that failed %+v", lost, tried)
+	}
+}
+
+// Who waits for paths says which job has them, and a path that both may touch.
+func TestACardNamesBusyPaths(t *testing.T) {
+	h := newHeld(t)
+	list := h.fill(1)
+	known := h.reasons(Waiting)
+	if r := known[list["paths"].ID]; r.Code != CodePathsBusy || len(r.Keys) != 1 || r.Keys[0] != list["sharer"].Key ||
+		len(r.Paths) != 1 || r.Paths[0] != "db/one.go" || r.Ahead {
+		t.Errorf("busy paths: %+v", r)
 	}
 }
 
