@@ -306,7 +306,7 @@ func chooseProduct(n New, products []Product, p fault.Problems, at string) Produ
 
 // set returns a list sorted and without repetitions.
 func set(list []string) []string {
-	s := slices.Clone(orEmpty(list))
+	s := slices.Clone(db.OrEmpty(list))
 	slices.Sort(s)
 	return slices.Compact(s)
 }

@@ -157,3 +157,10 @@ type Filter struct {
 	Cursor       string
 	Limit        int // 1..200, default 50
 }
+
+func orDefault[T any](v *T, fallback T) T {
+	if v == nil {
+		return fallback
+	}
+	return *v
+}

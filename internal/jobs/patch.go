@@ -148,7 +148,7 @@ func (l Locked) edit(p Patch) (Decision, error) {
 			f.value(&after.Spec).Set(f.value(&p.Spec))
 		}
 	}
-	after.Title, after.DependsOn, after.Acceptance = strings.TrimSpace(after.Title), l.DependsOn, orEmpty(after.Acceptance)
+	after.Title, after.DependsOn, after.Acceptance = strings.TrimSpace(after.Title), l.DependsOn, db.OrEmpty(after.Acceptance)
 	after.Tags, after.Files, after.Capabilities = set(after.Tags), set(after.Files), set(after.Capabilities)
 	if !p.sets("acceptance_met") {
 		after.AcceptanceMet = carryCheckmarks(l.Job, after.Acceptance)
@@ -200,7 +200,7 @@ func carryCheckmarks(before Job, criteria []string) []bool {
 
 // saveTextTx writes what people wrote at length, where the decision changes it.
 func (d Decision) saveTextTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	if d.Before.Body == d.After.Body && equal(d.Before.Acceptance, d.After.Acceptance) &&
+	if d.Before.Body == d.After.Body && slices.Equal(d.Before.Acceptance, d.After.Acceptance) &&
 		slices.Equal(d.Before.AcceptanceMet, d.After.AcceptanceMet) {
 		return nil
 	}

@@ -295,7 +295,7 @@ func (p Product) changes(before Product) []eventlog.Change {
 			list = append(list, eventlog.Change{Field: field, Old: old, New: new})
 		}
 	}
-	note("repos", !equal(before.Repos, p.Repos), orEmpty(before.Repos), p.Repos)
+	note("repos", !slices.Equal(before.Repos, p.Repos), db.OrEmpty(before.Repos), p.Repos)
 	note("review_required", before.ReviewRequired != p.ReviewRequired, before.ReviewRequired, p.ReviewRequired)
 	note("serialise", before.Serialise.orDefault() != p.Serialise, before.Serialise.orDefault(), p.Serialise)
 	note("review_limit", !same(before.ReviewLimit, p.ReviewLimit), before.ReviewLimit, p.ReviewLimit)
@@ -309,7 +309,7 @@ func (p Product) changes(before Product) []eventlog.Change {
 	} else {
 		note("branch_retention_days", now != DefaultBranchRetention, 0, now)
 	}
-	note("models", !before.Models.Equal(p.Models), orEmpty(before.Models.Lines()), orEmpty(p.Models.Lines()))
+	note("models", !before.Models.Equal(p.Models), db.OrEmpty(before.Models.Lines()), db.OrEmpty(p.Models.Lines()))
 	note("paused", before.Paused != p.Paused, before.Paused, p.Paused)
 	return list
 }
@@ -347,4 +347,8 @@ func (s *Service) DeleteProduct(ctx context.Context, who tenancy.Principal, name
 		s.wake.Publish(eventlog.Topic(who.Workspace))
 	}
 	return err
+}
+
+func same[T comparable](a, b *T) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }

@@ -284,7 +284,7 @@ func RepairTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, leaseEpoch in
 		return fault.New(fault.NotFound, "By its log %s belongs to the product %s, which is not there.", told.Key, told.Product)
 	}
 	lane, err := ensureLaneTx(ctx, tx, workspace, Needs{
-		Product: products[of].ID, Capabilities: orEmpty(told.Capabilities), Repo: told.Repo, Factory: told.Factory})
+		Product: products[of].ID, Capabilities: db.OrEmpty(told.Capabilities), Repo: told.Repo, Factory: told.Factory})
 	if err != nil {
 		return err
 	}

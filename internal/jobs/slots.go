@@ -15,8 +15,8 @@ import (
 // admission decides which of the jobs that would become ready may, in this order:
 // one with an open dependency may not, nor one of a product whose review backlog
 // is full, nor one whose repo's slot is another job's (ADR 0015), nor one whose files
-// another job may touch (ADR 0108). It never waits for a lock: what another transaction is about to take or to give up counts as
-// taken, and the sweep finds what that leaves behind.
+// another job may touch (ADR 0108). It never waits for a lock: what another transaction is
+// about to take or to give up counts as taken, and the sweep finds what that leaves behind.
 type admission struct {
 	ctx       context.Context // lives as long as the call
 	tx        db.Tx
@@ -60,7 +60,7 @@ func (a *admission) admit(d Decision) (Decision, error) {
 
 // movesPaths reports whether the job's product goes by its files, and these are others now.
 func (d Decision) movesPaths() bool {
-	return d.After.Serialise == SerialisePaths && !equal(d.Before.Files, d.After.Files)
+	return d.After.Serialise == SerialisePaths && !slices.Equal(d.Before.Files, d.After.Files)
 }
 
 // declare says for which files a job has its slot that is worked on: an edit keeps others from
@@ -120,13 +120,13 @@ func (a *admission) isFull(j Job) (bool, error) {
 func (a *admission) busy(list []*Job) (map[ids.ID]bool, error) {
 	first := map[string]*Job{}
 	busy := map[ids.ID]bool{}
-	var sharing []*Job
+	var byPath []*Job
 	for _, j := range list {
 		if j.Repo == "" || j.Serialise.orDefault() == SerialiseNone {
 			continue
 		}
 		if j.Serialise == SerialisePaths {
-			sharing = append(sharing, j)
+			byPath = append(byPath, j)
 			continue
 		}
 		busy[j.ID] = true
@@ -134,7 +134,7 @@ func (a *admission) busy(list []*Job) (map[ids.ID]bool, error) {
 			first[j.Repo] = j
 		}
 	}
-	if err := a.crowded(sharing, busy); err != nil || len(first) == 0 {
+	if err := a.markCrowded(byPath, busy); err != nil || len(first) == 0 {
 		return busy, err
 	}
 	repos := make([]string, 0, len(first))
@@ -247,7 +247,7 @@ const openTimeout = 5 * time.Second
 // means to touch others now. The change itself is saved, whatever comes of this; the sweep
 // does what it leaves.
 func (s *Service) leftRepo(ctx context.Context, workspace ids.ID, before, after Job) {
-	moved := before.Serialise == SerialisePaths && !equal(before.Files, after.Files)
+	moved := before.Serialise == SerialisePaths && !slices.Equal(before.Files, after.Files)
 	stays := after.Status == before.Status && after.Repo == before.Repo && after.Priority >= before.Priority && !moved
 	if before.Repo == "" || before.Serialise.orDefault() == SerialiseNone || stays ||
 		before.Status != Ready && before.WaitReason != WaitPathsBusy {

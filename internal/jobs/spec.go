@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs/globs"
 )
@@ -43,7 +44,7 @@ type Spec struct {
 // stored returns what is stored of a new job: no list is nil, and sets are sorted.
 func (s Spec) stored() Spec {
 	s.Title, s.Phase, s.NotBefore = strings.TrimSpace(s.Title), strings.TrimSpace(s.Phase), keepable(s.NotBefore)
-	s.Capabilities, s.Tags, s.Files, s.Acceptance = set(s.Capabilities), set(s.Tags), set(s.Files), orEmpty(s.Acceptance)
+	s.Capabilities, s.Tags, s.Files, s.Acceptance = set(s.Capabilities), set(s.Tags), set(s.Files), db.OrEmpty(s.Acceptance)
 	s.AcceptanceMet, s.DependsOn = nil, []string{}
 	return s
 }
@@ -213,4 +214,14 @@ func (p Patch) check() error {
 		}
 	}
 	return wrong.Err()
+}
+
+// keepable cuts a time to what a column holds, microseconds: as text it would be
+// rounded, and the event would record another one.
+func keepable(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	cut := t.Truncate(time.Microsecond)
+	return &cut
 }

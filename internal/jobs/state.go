@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -45,7 +46,8 @@ func (j Job) saved() Saved {
 		Feedback: j.Feedback, ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep, Checkpoint: j.Checkpoint,
 		Result: j.Result,
 	}
-	s.Capabilities, s.Tags, s.Files, s.FilesTouched = orEmpty(s.Capabilities), orEmpty(s.Tags), orEmpty(s.Files), orEmpty(s.FilesTouched)
+	s.Capabilities, s.Tags, s.Files, s.FilesTouched = db.OrEmpty(s.Capabilities), db.OrEmpty(s.Tags),
+		db.OrEmpty(s.Files), db.OrEmpty(s.FilesTouched)
 	return s
 }
 
@@ -154,7 +156,7 @@ func stateFields() (list []field, at map[string][]int) {
 func (s *State) value(at []int) any {
 	switch v := reflect.ValueOf(s).Elem().FieldByIndex(at).Interface().(type) {
 	case []string:
-		return orEmpty(v)
+		return db.OrEmpty(v)
 	case []bool:
 		return append([]bool{}, v...)
 	case time.Time:

@@ -39,7 +39,7 @@ func (f Filter) readPlacesTx(ctx context.Context, tx db.Tx, workspace ids.ID, w 
 func (f Filter) params(workspace ids.ID, w window) dbsqlc.JobPlacesParams {
 	p := dbsqlc.JobPlacesParams{
 		WorkspaceID: workspace, Sort: string(f.Sort), AfterID: w.after.id, AfterAt: w.after.at, AfterPriority: w.after.priority,
-		Status: string(w.status), Within: w.within, Statuses: []string{}, Keys: orEmpty(f.Keys),
+		Status: string(w.status), Within: w.within, Statuses: []string{}, Keys: db.OrEmpty(f.Keys),
 		Product: f.Product, Repo: f.Repo, Phase: f.Phase, Tag: f.Tag, Factory: f.Factory, Agent: f.Agent,
 		PriorityGte: orDefault(f.PriorityGTE, 0), FailureKind: f.FailureKind, WaitReason: f.WaitReason,
 		UpdatedSince: f.UpdatedSince, Q: db.EscapeLike(f.Query), MaxRows: w.rows,

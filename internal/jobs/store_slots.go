@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs/globs"
+	"github.com/fleetboard/fleetboard/internal/jobs/sharing"
 )
 
 // slot is the right of one job to its repo; status and priority are the job's, where it
@@ -29,6 +32,52 @@ func slotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string) ([
 		list = append(list, slot(r))
 	}
 	return list, nil
+}
+
+// reposAtOnce is of how many repos the slots are read at once.
+const reposAtOnce = 20
+
+// sharingTx reads who has files of repos, and who waits for some. All of the repos are in the
+// map. Each has globs.DefaultSteps, or all of them have those together where they are shared: one
+// with costly globs then leaves the others undecided.
+func sharingTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string, shared bool) (map[string]*sharing.Repo, error) {
+	waiting, err := q.HeldPaths(ctx, tx, repos, workspace, sharing.Most+1)
+	if err != nil {
+		return nil, err
+	}
+	slots, err := slotsTx(ctx, tx, workspace, repos)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(waiting, func(a, b dbsqlc.HeldPathsRow) int {
+		return cmp.Or(b.Priority-a.Priority, a.StatusAt.Compare(b.StatusAt), slices.Compare(a.ID[:], b.ID[:]))
+	})
+	found, steps := map[string]*sharing.Repo{}, map[string]*globs.Steps{}
+	all := new(globs.DefaultSteps)
+	for _, repo := range repos {
+		steps[repo] = all
+		if !shared {
+			steps[repo] = new(globs.DefaultSteps)
+		}
+		found[repo] = sharing.NewRepo(steps[repo])
+	}
+	for _, s := range slots {
+		found[s.Repo].AddHolder(sharing.Rival{ID: s.JobID, Priority: s.Priority, Yields: Status(s.Status) == Ready,
+			Files: readFiles(steps[s.Repo], s.Files, s.Files == nil)})
+	}
+	for _, w := range waiting {
+		found[w.Repo].AddWaiter(sharing.Rival{ID: w.ID, Priority: w.Priority,
+			Files: readFiles(steps[w.Repo], w.Files, WaitReason(w.WaitReason) == WaitRepoBusy)})
+	}
+	return found, nil
+}
+
+// readFiles returns the files that a slot, or what waits for one, is for.
+func readFiles(steps *globs.Steps, files []string, whole bool) globs.Set {
+	if whole {
+		return globs.Everything
+	}
+	return steps.Parse(files)
 }
 
 // lockSlotsTx locks the slots of those repos that nobody else has locked.

@@ -138,7 +138,7 @@ func (d Decision) changesNothing() bool {
 // has a new time, or its repo, its files or its urgency are others.
 func (d Decision) reschedule(timed bool, now time.Time) Decision {
 	b, kind := d.Before, d.Before.WaitReason.Kind()
-	again := kind == ForProduct && (b.Repo != d.After.Repo || b.Priority != d.After.Priority || !equal(b.Files, d.After.Files)) ||
+	again := kind == ForProduct && (b.Repo != d.After.Repo || b.Priority != d.After.Priority || !slices.Equal(b.Files, d.After.Files)) ||
 		timed && (kind == ForProduct || kind == ForTime || b.Status == Ready)
 	if !again {
 		return d

@@ -13,7 +13,19 @@ type Steps int
 
 // DefaultSteps is enough for the honest globs of hundreds of jobs, and ends within a fraction of a second
 // whatever the globs are.
-const DefaultSteps Steps = 20_000_000
+const DefaultSteps Steps = 5_000_000
+
+// Parse is Parse at a step for each character; where too few are left the set names every path.
+func (s *Steps) Parse(files []string) Set {
+	n := 0
+	for _, entry := range files {
+		n += len(entry)
+	}
+	if !s.take(n) {
+		return Everything
+	}
+	return Parse(files)
+}
 
 // take uses steps, and reports false where none is left.
 func (s *Steps) take(n int) bool {
@@ -59,7 +71,7 @@ func (s Set) Overlaps(o Set, steps *Steps) bool {
 func (s Set) Match(path string) bool {
 	var exact glob
 	for text := range strings.SplitSeq(path, "/") {
-		exact.parts = append(exact.parts, part{spelled: text, alternatives: [][]token{tokensOf(text)}})
+		exact.parts = append(exact.parts, part{spelled: text, alternatives: [][]token{tokenize(text)}})
 	}
 	for _, g := range s.globs {
 		steps := DefaultSteps
@@ -70,8 +82,8 @@ func (s Set) Match(path string) bool {
 	return false
 }
 
-// tokensOf takes a text to characters.
-func tokensOf(text string) []token {
+// tokenize takes a text to characters.
+func tokenize(text string) []token {
 	var list []token
 	for len(text) > 0 {
 		c, size := decode(text)
