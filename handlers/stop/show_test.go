@@ -3,9 +3,13 @@ package stop_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -22,6 +26,26 @@ func TestStopAndRelease(t *testing.T) {
 	doc = handlertest.Page(t, d.Get("/stop"), http.StatusOK)
 	handlertest.WantText(t, doc, "#toasts", "All goes on")
 	handlertest.WantCount(t, doc, "#stopped .note", 0)
+}
+
+// A product may be called anything, also as other parts of the page are.
+func TestProductsOfAnyName(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	for _, name := range []string{"form", "fleet", "team/shop", "a.b@c"} {
+		d.Product(name, jobs.ProductSettings{})
+		handlertest.WantRedirect(t, d.Post("/stop", url.Values{"product": {name}, "hold": {"claims"}, "reason": {"why"}}), "/stop")
+	}
+	handlertest.WantRedirect(t, d.Post("/stop", url.Values{"product": {""}, "hold": {"claims"}, "reason": {"why"}}), "/stop")
+	doc := handlertest.Page(t, d.Get("/stop"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#stops > [id]", 5)
+	doc.Find("[id]").Each(func(_ int, e *goquery.Selection) {
+		id := e.AttrOr("id", "")
+		if n := doc.Find("[id='" + id + "']").Length(); n != 1 || strings.ContainsAny(id, " /") {
+			t.Errorf("%d elements have the id %q", n, id)
+		}
+	})
+	handlertest.WantRedirect(t, d.Post("/stop/release", url.Values{"product": {"a.b@c"}}), "/stop")
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/stop"), http.StatusOK), "#stops > [id]", 4)
 }
 
 func TestARefusedStopKeepsWhatWasTyped(t *testing.T) {

@@ -288,7 +288,7 @@ func (s Stop) id() string {
 	if s.Product == "" {
 		return "stop-fleet"
 	}
-	return "stop-" + s.Product
+	return "stop-product-" + ui.DOMID(s.Product)
 }
 
 func form(f ui.Form, what []ui.Option) templ.Component {
