@@ -114,6 +114,11 @@ func TestTheAuditIsNarrowedAndReadOn(t *testing.T) {
 	doc = handlertest.Page(t, d.Get("/settings/audit?group=tokens"), http.StatusOK)
 	handlertest.WantCount(t, doc, "#audit [data-event]", 1)
 	handlertest.WantCount(t, doc, ".tl-groups a[aria-current]:contains('Tokens')", 1)
+	d.Did("Ada", eventlog.FleetStopped, `{"products":["ledger"],"hold":"all","reason":"It ran wild"}`)
+	doc = handlertest.Page(t, d.Get("/settings/audit?group=fleet"), http.StatusOK)
+	if lines := auditLines(doc); len(lines) != 1 || lines[0] != "ledger, running jobs too: It ran wild" {
+		t.Errorf("of the fleet it says %q", lines)
+	}
 	doc = handlertest.Page(t, d.Get("/settings/audit?actor=Ada&group=members"), http.StatusOK)
 	handlertest.WantCount(t, doc, "#audit [data-event]", settings.AuditSize)
 	handlertest.WantCount(t, doc, ".tl-more a[href*='actor=Ada'][href*='group=members'][href*='before=']", 1)
