@@ -94,9 +94,9 @@ func printDrained(_ *screen, w io.Writer, f api.Factory) {
 
 func stopCommand(c *cli) *cobra.Command {
 	var reason, hold string
-	cmd := c.command("stop [PRODUCT…]", "Stop the whole fleet, or products: nothing new is given out\n"+
-		"Stops the whole fleet, or the products that are named: no job of theirs is given out until `fleet release`. With\n"+
-		"--hold all, agents that work on one are asked to pause, too; their jobs go on after the release.", "stopFleet")
+	cmd := c.command("stop [PRODUCT…]", "Stop the whole fleet, or products", "stopFleet")
+	cmd.Long = "Stops the whole fleet, or the products that are named: no job of theirs is given out until `fleet release`. With\n" +
+		"--hold all, agents that work on one are asked to pause, too; their jobs go on after the release."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
 			return fail(exitUsage, "a reason is needed: --reason \"…\"")
@@ -113,6 +113,7 @@ func stopCommand(c *cli) *cobra.Command {
 
 func releaseCommand(c *cli) *cobra.Command {
 	cmd := c.command("release [PRODUCT…]", "Let go on what `fleet stop` stopped", "releaseFleet")
+	cmd.Long = "Lets go on all that is stopped, or the products that are named, each of which was stopped by its name."
 	cmd.RunE = callAndPrint(c, func(ctx context.Context, server *api.Client, args []string) (*http.Response, error) {
 		return server.ReleaseFleet(ctx, api.StopRelease{Products: &args})
 	}, printStops)
