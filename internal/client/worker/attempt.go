@@ -192,7 +192,8 @@ func (a *attempt) dir() string {
 	return a.scratch
 }
 
-// mayBegin checks whether the budgets have left what the job is expected to cost.
+// mayBegin checks whether the budgets have left what the job is expected to cost, and nobody has
+// paused it. It returns why it may not.
 func (a *attempt) mayBegin(ctx context.Context) (reason string, ok bool) {
 	answer, err := a.w.api.CheckBudgetWithResponse(
 		ctx,
@@ -205,7 +206,11 @@ func (a *attempt) mayBegin(ctx context.Context) (reason string, ok bool) {
 		return "", true // heartbeats say what must be obeyed
 	}
 	if answer.JSON200.Directive == api.DirectivePause {
-		return "The budgets have no room for it.", false
+		reason = "The job was paused before it began."
+		if said := answer.JSON200.Reason; said != nil && *said != "" {
+			reason = *said
+		}
+		return reason, false
 	}
 	a.lease.obey(answer.JSON200.Directive, answer.JSON200.Reason)
 	return "", true

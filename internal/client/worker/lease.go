@@ -26,7 +26,7 @@ const (
 	whyFenced    why = "fenced"    // it is not ours any more
 	whyUnheard   why = "unheard"   // the server did not answer for as long as the lease lasts
 	whyCancelled why = "cancelled" // a person cancelled the job
-	whyPaused    why = "paused"    // a person or a budget paused the job
+	whyPaused    why = "paused"    // a person, a budget or a stop paused the job
 	whyAsked     why = "asked"     // the agent asked a person
 	whyStopping  why = "stopping"  // the worker has to stop now
 	whyTimeout   why = "timeout"   // the attempt takes too long

@@ -90,3 +90,28 @@ func TestTheModelIsTold(t *testing.T) {
 		t.Error("where the server is away, it is not told with the next report")
 	}
 }
+
+// Where the job is paused before its engine starts, it goes back with the reason that the server
+// gives: of a budget, a person or a stop.
+func TestAPauseBeforeTheStart(t *testing.T) {
+	answer := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(answer))
+	}))
+	defer server.Close()
+	c, err := client.New(server.URL, "x", api.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for said, want := range map[string]string{
+		`{"directive": "pause", "reason": "Olga stopped the work: fire"}`: "Olga stopped the work: fire",
+		`{"directive": "pause"}`: "The job was paused before it began.",
+	} {
+		answer = said
+		a := &attempt{w: &Worker{api: c}, lease: newLease("FB-1", 1, sinceBoot()+1<<40), job: api.Job{Key: "FB-1"}}
+		if reason, ok := a.mayBegin(context.Background()); ok || reason != want {
+			t.Errorf("%s: it begins %t, %q", said, ok, reason)
+		}
+	}
+}
