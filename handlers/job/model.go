@@ -276,13 +276,11 @@ func attemptModel(a attempts.Attempt, j jobs.Job, now time.Time) view.Attempt {
 
 // modelWords returns which model ran an attempt, and why that one as far as its agent said.
 func modelWords(a attempts.Attempt) (model, why string) {
-	switch a.ModelWhy {
-	case "":
+	if a.ModelWhy == "" {
 		return a.Model, ""
-	case attempts.ByDefault:
-		why = "default"
-	default:
-		why = a.ModelWhy + ": " + a.Tier
+	}
+	if why = a.ModelWhy; why != attempts.ByDefault && a.Tier != "" {
+		why += ": " + a.Tier
 	}
 	return cmp.Or(a.Model, "its own model"), a.Engine + ", " + why
 }
