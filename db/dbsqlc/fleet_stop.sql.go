@@ -286,10 +286,11 @@ func (q *Queries) StopTryShare(ctx context.Context, db DBTX, name string) (bool,
 }
 
 const stopWorkspaces = `-- name: StopWorkspaces :many
-SELECT DISTINCT workspace_id FROM fleet_stop WHERE hold = 'all' OR released_at IS NOT NULL
+SELECT DISTINCT workspace_id FROM fleet_stop
 `
 
-// The workspaces in which something is stopped, or was and goes on.
+// The workspaces in which something is stopped, or was and goes on. A hold of claims alone may
+// have taken the place of one of all, and what that paused goes on.
 func (q *Queries) StopWorkspaces(ctx context.Context, db DBTX) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, stopWorkspaces)
 	if err != nil {

@@ -30,8 +30,9 @@ DELETE FROM fleet_stop g WHERE g.workspace_id = @workspace_id AND g.released_at 
         AND j.status_by_kind = 'system' AND j.status_by_id = 'stop' AND (g.product_id IS NULL OR g.product_id = j.product_id));
 
 -- name: StopWorkspaces :many
--- The workspaces in which something is stopped, or was and goes on.
-SELECT DISTINCT workspace_id FROM fleet_stop WHERE hold = 'all' OR released_at IS NOT NULL;
+-- The workspaces in which something is stopped, or was and goes on. A hold of claims alone may
+-- have taken the place of one of all, and what that paused goes on.
+SELECT DISTINCT workspace_id FROM fleet_stop;
 
 -- name: StopDirect :many
 -- Directs the holders of jobs to pause that a stop covers, as far as nobody has locked the job

@@ -166,6 +166,43 @@ func TestAStopLeavesWhatAPersonDecided(t *testing.T) {
 	}
 }
 
+// What a stop of all has directed is taken back where one of claims takes its place, also
+// where that finds the lease locked.
+func TestAMilderStopLetsTheWorkGoOn(t *testing.T) {
+	w := newTestWorkspace(t)
+	w.Job("a job")
+	ada := w.Agent("ada")
+	held := w.Claim(ada)
+	w.stop(fleet.HoldAll)
+	done := w.Hold("SELECT FROM job_lease WHERE job_id = $1 FOR UPDATE", held.ID)
+	w.stop(fleet.HoldClaims)
+	done()
+	if n, err := w.Dispatch.EnforceStops(w.Ctx); n != 1 || err != nil {
+		t.Errorf("enforce = %d, %v; want one lease", n, err)
+	}
+	if d, _ := w.directive(ada); d != lease.Continue {
+		t.Errorf("ada is told %q; want to go on", d)
+	}
+}
+
+// While somebody writes a release nobody directs by what it ends: nothing would take that back.
+func TestNothingIsDirectedBesideARelease(t *testing.T) {
+	w := newTestWorkspace(t)
+	w.Job("a job")
+	ada := w.Agent("ada")
+	w.Claim(ada)
+	dbfactory.Exec(t, w.DB, `INSERT INTO fleet_stop (workspace_id, id, hold, reason, by_kind, by_id, by_name) VALUES ($1, $2, 'all', 'fire', 'person', '', 'Olga')`,
+		w.Owner.Workspace, ids.New())
+	done := w.Hold("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", fleet.StopLock(w.Owner.Workspace))
+	if n, err := w.Dispatch.EnforceStops(w.Ctx); n != 0 || err != nil {
+		t.Errorf("enforce beside a release = %d, %v; want nothing done", n, err)
+	}
+	done()
+	if n, err := w.Dispatch.EnforceStops(w.Ctx); n != 1 || err != nil {
+		t.Errorf("enforce = %d, %v; want one lease", n, err)
+	}
+}
+
 // From the moment that a stop is committed no lease is given, however many claims are under way.
 func TestNoClaimAfterAStopTogether(t *testing.T) {
 	w := newTestWorkspace(t)

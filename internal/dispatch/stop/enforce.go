@@ -6,6 +6,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
@@ -51,7 +52,8 @@ func (s *Service) enforce(ctx context.Context, workspace ids.ID) (int, error) {
 }
 
 // inBatches changes leases until there are no more to change, and wakes whoever looks at
-// their jobs.
+// their jobs. While somebody writes a stop it leaves the rest to them: by a stop that is being
+// released it would direct what nothing takes back any more.
 func (s *Service) inBatches(
 	ctx context.Context, workspace ids.ID, change func(context.Context, db.Tx, ids.ID) ([]ids.ID, error),
 ) (int, error) {
@@ -60,6 +62,10 @@ func (s *Service) inBatches(
 		var list []ids.ID
 		var changed []jobs.Job
 		err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
+			free, err := q.StopTryShare(ctx, tx, fleet.StopLock(workspace))
+			if err != nil || !free {
+				return err
+			}
 			if list, err = change(ctx, tx, workspace); err != nil || len(list) == 0 {
 				return err
 			}
