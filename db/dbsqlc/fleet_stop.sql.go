@@ -17,10 +17,15 @@ SELECT j.id FROM job j
 WHERE j.workspace_id = $1 AND j.status = 'paused' AND j.status_by_kind = 'system' AND j.status_by_id = 'stop'
     AND NOT EXISTS (SELECT FROM fleet_stop s WHERE s.workspace_id = j.workspace_id AND s.hold = 'all' AND s.released_at IS NULL
         AND (s.product_id IS NULL OR s.product_id = j.product_id))
+    AND (coalesce(j.token_budget, j.budget_nanos) IS NULL OR NOT coalesce((
+        SELECT sum(u.input_tokens + u.output_tokens + u.cache_read_tokens + u.cache_write_tokens + u.cache_write_1h_tokens) > j.token_budget
+            OR sum(u.charged_nanos) > j.budget_nanos
+        FROM job_usage u WHERE u.workspace_id = j.workspace_id AND u.job_id = j.id), false))
 ORDER BY j.id LIMIT $2
 `
 
-// The jobs that a stop has paused and no stop covers any more.
+// The jobs that a stop has paused and no stop covers any more, but those that have used more
+// than their own ceilings: they go on once those are raised.
 func (q *Queries) JobsPausedByStop(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, jobsPausedByStop, workspaceID, maxRows)
 	if err != nil {

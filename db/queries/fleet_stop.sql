@@ -86,11 +86,16 @@ WITH hold AS MATERIALIZED (
 SELECT e.job_id FROM eased e;
 
 -- name: JobsPausedByStop :many
--- The jobs that a stop has paused and no stop covers any more.
+-- The jobs that a stop has paused and no stop covers any more, but those that have used more
+-- than their own ceilings: they go on once those are raised.
 SELECT j.id FROM job j
 WHERE j.workspace_id = @workspace_id AND j.status = 'paused' AND j.status_by_kind = 'system' AND j.status_by_id = 'stop'
     AND NOT EXISTS (SELECT FROM fleet_stop s WHERE s.workspace_id = j.workspace_id AND s.hold = 'all' AND s.released_at IS NULL
         AND (s.product_id IS NULL OR s.product_id = j.product_id))
+    AND (coalesce(j.token_budget, j.budget_nanos) IS NULL OR NOT coalesce((
+        SELECT sum(u.input_tokens + u.output_tokens + u.cache_read_tokens + u.cache_write_tokens + u.cache_write_1h_tokens) > j.token_budget
+            OR sum(u.charged_nanos) > j.budget_nanos
+        FROM job_usage u WHERE u.workspace_id = j.workspace_id AND u.job_id = j.id), false))
 ORDER BY j.id LIMIT @max_rows;
 
 -- name: LanesWithReady :many

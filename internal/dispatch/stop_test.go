@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
@@ -163,6 +164,95 @@ func TestAStopLeavesWhatAPersonDecided(t *testing.T) {
 	w.Want(one, jobs.Paused)
 	if d, _ := w.directive(bo); d != lease.Cancel {
 		t.Errorf("bo is told %q after the release; want the cancel", d)
+	}
+}
+
+// A person's pause takes the place of a stop's: the job stays paused after the release.
+func TestAPersonsPauseOutlivesAStop(t *testing.T) {
+	w := newTestWorkspace(t)
+	w.Job("to pause")
+	ada := w.Agent("ada")
+	one := w.Claim(ada)
+	w.stop(fleet.HoldAll)
+	w.Act(one, jobs.ByPause)
+	w.release()
+	if d, why := w.directive(ada); d != lease.Pause || strings.Contains(why, "nonsense") {
+		t.Errorf("ada is told %q, %q after the release; want the person's pause", d, why)
+	}
+	if _, err := w.Dispatch.Release(w.Ctx, ada, ref(one), report.Release{}); err != nil {
+		t.Fatal(err)
+	}
+	w.Want(one, jobs.Paused)
+	if n, err := w.Dispatch.EnforceStops(w.Ctx); n != 0 || err != nil {
+		t.Errorf("enforce = %d, %v; want nothing to do", n, err)
+	}
+	w.Want(one, jobs.Paused)
+	w.Consistent()
+}
+
+// A job that has used more than its own budget meanwhile stays paused after the release, until
+// that is raised: an agent would have to give it back at once.
+func TestAUsedUpJobStaysPausedAfterAStop(t *testing.T) {
+	w := newTestWorkspace(t)
+	one, two := int64(100*cent), int64(200*cent)
+	job := w.Job("dear", func(j *jobs.New) { j.BudgetNanos = &one })
+	other := w.Job("cheap")
+	ada, bo := w.Agent("ada"), w.Agent("bo")
+	dear, cheap := w.Claim(ada), w.Claim(bo)
+	w.stop(fleet.HoldAll)
+	w.spendsAll(ada, dear, time.Now(), 110)
+	for agent, held := range map[*tenancy.Principal]jobs.Job{&ada: dear, &bo: cheap} {
+		if _, err := w.Dispatch.Release(w.Ctx, *agent, ref(held), report.Release{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.release()
+	w.Want(other, jobs.Ready)
+	w.Want(job, jobs.Paused)
+	if n, err := w.Dispatch.EnforceStops(w.Ctx); n != 0 || err != nil {
+		t.Errorf("enforce = %d, %v; want nothing to do", n, err)
+	}
+	now := w.Get(job)
+	if _, err := w.Jobs.Patch(w.Ctx, w.Owner, job.Key, jobs.Patch{Version: now.Version, Spec: jobs.Spec{BudgetNanos: &two},
+		Set: []string{"budget_usd"}}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.Dispatch.EnforceStops(w.Ctx); n != 1 || err != nil {
+		t.Errorf("enforce after the raise = %d, %v; want one job", n, err)
+	}
+	w.Want(job, jobs.Ready)
+	w.Consistent()
+}
+
+// Nobody takes back what a stop directs but with its release: each time would give the agent
+// another minute.
+func TestAStopsPauseIsNotWithdrawn(t *testing.T) {
+	w := newTestWorkspace(t)
+	w.Product("billing", jobs.ProductSettings{})
+	w.Job("stopped", inProduct("billing"))
+	ada := w.Agent("ada")
+	one := w.Claim(ada)
+	resume := func() error {
+		_, err := w.Dispatch.Act(w.Ctx, w.Owner, one.Key, actions.Action{Verb: jobs.ByResume})
+		return err
+	}
+	w.stop(fleet.HoldAll, "billing")
+	if err := resume(); !fault.Is(err, fault.InvalidTransition) {
+		t.Errorf("resume = %v; want it refused", err)
+	}
+	w.Act(one, jobs.ByPause)
+	if err := resume(); !fault.Is(err, fault.InvalidTransition) {
+		t.Errorf("resume of a person's pause under a stop = %v; want it refused", err)
+	}
+	if _, err := w.Dispatch.Undo(w.Ctx, w.Owner, one.Key, w.Get(one).Version); !fault.Is(err, fault.InvalidTransition) {
+		t.Errorf("undo = %v; want it refused", err)
+	}
+	w.stop(fleet.HoldClaims, "billing")
+	if err := resume(); err != nil {
+		t.Errorf("resume where running jobs may end = %v", err)
+	}
+	if d, _ := w.directive(ada); d != lease.Continue {
+		t.Errorf("ada is told %q", d)
 	}
 }
 

@@ -48,7 +48,7 @@ func (f facts) findReason(j jobs.Job) Reason {
 	case jobs.Ready:
 		return f.readyReason(j)
 	case jobs.Paused:
-		if j.StatusBy.Kind == tenancy.KindSystem && j.StatusBy.ID == tenancy.Stop {
+		if j.StatusBy.IsStop() {
 			return f.pausedByStop(j)
 		}
 		return f.money.pausedReason(j)
@@ -174,12 +174,12 @@ func stopReason(s fleet.Stop) Reason {
 }
 
 // pausedByStop explains a job that a stop has paused; once that is released the job goes on
-// in a moment.
+// in a moment, unless its own budget is used up.
 func (f facts) pausedByStop(j jobs.Job) Reason {
 	if s := f.stops.Covering(j.ProductID); s != nil {
 		return stopReason(*s)
 	}
-	return Reason{Code: CodePaused, By: j.StatusBy, Since: &j.StatusAt}
+	return f.money.pausedReason(j)
 }
 
 func toNeeds(j jobs.Job) fleet.Needs {

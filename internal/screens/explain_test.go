@@ -94,10 +94,12 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 		job   jobs.Job
 		want  Reason
 	}{
-		"its product stopped":  {stoppedProduct, full, Reason{Code: CodeStopped, Product: "billing", By: olga, Since: &at, Text: "fire"}},
-		"the fleet stopped":    {stoppedFleet, full, Reason{Code: CodeStopped, By: olga, Since: &at, Text: "night"}},
-		"another one stopped":  {stoppedProduct, ready("os:linux"), Reason{Code: CodeCanStart, Factories: []string{"linux-2"}, Seats: 4, Free: 2}},
-		"paused by a stop":     {stoppedProduct, byStop, Reason{Code: CodeStopped, Product: "billing", By: olga, Since: &at, Text: "fire"}},
+		"its product stopped": {stoppedProduct, full, Reason{Code: CodeStopped, Product: "billing", By: olga, Since: &at, Text: "fire"}},
+		"the fleet stopped":   {stoppedFleet, full, Reason{Code: CodeStopped, By: olga, Since: &at, Text: "night"}},
+		"another one stopped": {stoppedProduct, ready("os:linux"), Reason{Code: CodeCanStart, Factories: []string{"linux-2"}, Seats: 4, Free: 2}},
+		"paused by a stop":    {stoppedProduct, byStop, Reason{Code: CodeStopped, Product: "billing", By: olga, Since: &at, Text: "fire"}},
+		"used up meanwhile": {facts{money: money{own: map[ids.ID]bool{byStop.ID: true}}}, byStop,
+			Reason{Code: CodeBudget, Since: &at, Text: "Its own budget is used up"}},
 		"released this moment": {known, byStop, Reason{Code: CodePaused, By: byStop.StatusBy, Since: &at}},
 		"dependency":           {known, waiting(jobs.WaitDependency), Reason{Code: CodeDependency, Keys: []string{"FB-1", "FB-2"}, Since: &at}},
 		"failed dependency":    {broken, waiting(jobs.WaitDependency), Reason{Code: CodeDependencyFailed, Keys: []string{"FB-1"}, Since: &at, Ended: []Ended{{"FB-3", jobs.Failed}, {"FB-4", jobs.Aborted}}}},

@@ -43,6 +43,9 @@ func ParseActor(kind, id, name string) Actor {
 // Is reports whether both name the same one, whatever it was called.
 func (a Actor) Is(b Actor) bool { return a.Kind == b.Kind && a.ID == b.ID }
 
+// IsStop reports whether it is the loop of a stop of the fleet.
+func (a Actor) IsStop() bool { return a.Kind == KindSystem && a.ID == Stop }
+
 // Credit names who decided on something, and who carried it out where that was
 // somebody else: "Ada (carried out by the coordinator)". It is empty where nobody
 // is known.
@@ -58,7 +61,7 @@ func Credit(decided, carriedOut Actor) string {
 func (a Actor) words() string {
 	switch a.Kind {
 	case KindSystem:
-		if a.ID == Stop {
+		if a.IsStop() {
 			return "the stop of the fleet"
 		}
 		return "the coordinator"

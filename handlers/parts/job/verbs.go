@@ -6,6 +6,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 	view "github.com/fleetboard/fleetboard/views/jobparts"
 	"github.com/fleetboard/fleetboard/views/links"
 	"github.com/fleetboard/fleetboard/views/ui"
@@ -58,10 +59,11 @@ func VerbNamed(name string) (Verb, bool) {
 }
 
 // Possible reports whether the verb leads anywhere now. A directive that the agent
-// already has is not possible again.
+// already has is not possible again, except that a person may take over a pause of a loop;
+// what a stop pauses goes on with its release only.
 func (v Verb) Possible(j jobs.Job) bool {
 	if v.By == jobs.ByResume && j.Lease != nil {
-		return j.Lease.Directive == string(jobs.ByPause)
+		return j.Lease.Directive == string(jobs.ByPause) && !j.Lease.DirectiveBy.IsStop()
 	}
 	if !j.Can(v.By) {
 		return false
@@ -73,7 +75,7 @@ func (v Verb) Possible(j jobs.Job) bool {
 	case string(jobs.ByCancel):
 		return v.By == jobs.ByRelease
 	case string(jobs.ByPause):
-		return v.By != jobs.ByPause
+		return v.By != jobs.ByPause || j.Lease.DirectiveBy.Kind == tenancy.KindSystem
 	}
 	return true
 }

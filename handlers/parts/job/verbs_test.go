@@ -4,7 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // The buttons are the table of package jobs, whatever the status.
@@ -30,10 +32,23 @@ func TestActionsFollowTheTable(t *testing.T) {
 			t.Errorf("%s offers %v, want %v", status, got, want)
 		}
 	}
-	asked := jobs.Job{Status: jobs.Running, Lease: &jobs.Lease{Directive: "pause"}}
-	for _, a := range Actions(asked) {
-		if a.Verb == "pause" {
-			t.Error("a pause is offered again")
+}
+
+// Where an agent is directed to pause, a person takes that back, but not what a stop directs,
+// and takes the place of a loop.
+func TestWhatIsOfferedOfAPause(t *testing.T) {
+	for by, want := range map[tenancy.Actor][2]bool{
+		{Kind: tenancy.KindPerson, ID: "1", Name: "Olga"}: {false, true},
+		tenancy.System(ids.Nil, "budget").Actor():         {true, true},
+		tenancy.System(ids.Nil, tenancy.Stop).Actor():     {true, false},
+	} {
+		asked := jobs.Job{Status: jobs.Running, Lease: &jobs.Lease{Directive: "pause", DirectiveBy: by}}
+		var offered []string
+		for _, a := range Actions(asked) {
+			offered = append(offered, a.Verb)
+		}
+		if got := [2]bool{slices.Contains(offered, "pause"), slices.Contains(offered, "resume")}; got != want {
+			t.Errorf("paused by %s it offers %v", by.Name, offered)
 		}
 	}
 }

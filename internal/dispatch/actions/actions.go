@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -259,10 +260,19 @@ func actOnStray(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.L
 }
 
 // withdrawPause takes back a pause that the agent has not acknowledged: it works on
-// as if there had been no directive.
+// as if there had been no directive. InvalidTransition where a stop pauses all work: the job
+// would be directed to pause again at once, with new time to answer.
 func withdrawPause(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked) (jobs.Job, error) {
 	if job.Lease.Directive != lease.Pause {
 		return jobs.Job{}, job.Refuse(jobs.ByResume)
+	}
+	stops, err := fleet.StopsTx(ctx, tx, who.Workspace)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	if s := stops.Covering(job.ProductID); s != nil && s.Hold == fleet.HoldAll {
+		return jobs.Job{}, fault.New(fault.InvalidTransition, "Work on %s is stopped. It goes on once the stop is released.", job.Key).
+			With("status", string(job.Status))
 	}
 	if err := q.LeaseUndirect(ctx, tx, who.Workspace, job.ID); err != nil {
 		return jobs.Job{}, err

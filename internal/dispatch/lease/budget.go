@@ -159,7 +159,7 @@ func (e *Effects) WakeForBudgets(ctx context.Context, workspace ids.ID) (int, er
 }
 
 // ResumePausedBy lets the jobs go on that one loop has paused, each in a transaction of its
-// own, and returns how many. The loop of budgets leaves those whose own ceiling is reached.
+// own, and returns how many. Those that have used more than their own ceilings stay.
 func (e *Effects) ResumePausedBy(ctx context.Context, workspace ids.ID, loop string, list []ids.ID) (int, error) {
 	return ForEachJob(list, func(id ids.ID) (bool, error) { return e.resumePausedBy(ctx, workspace, loop, id) })
 }
@@ -172,8 +172,8 @@ func (e *Effects) resumePausedBy(ctx context.Context, workspace ids.ID, loop str
 		if err != nil || job.Status != jobs.Paused || !job.StatusBy.Is(who.Actor()) {
 			return err
 		}
-		if loop == budgetKeeper && RequireBudgetTx(ctx, tx, workspace, job.Job) != nil {
-			return nil //nolint:nilerr // it waits for its own budget
+		if RequireBudgetTx(ctx, tx, workspace, job.Job) != nil {
+			return nil //nolint:nilerr // it goes on once those are raised
 		}
 		open, err := jobs.DependencyOpenTx(ctx, tx, workspace, id)
 		if err != nil {

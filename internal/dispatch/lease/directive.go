@@ -15,22 +15,26 @@ import (
 const GraceSeconds = 60
 
 // DirectTx directs the holder of a job to cancel or to pause it, and returns the job. A
-// cancel replaces a pause, and either of them a warning; a second call changes nothing,
-// nor does a pause of what is to be cancelled.
-// The event says the payload.
+// cancel replaces a pause, either of them a warning, and a person's pause that of a loop, which
+// would take its own back. Any other second call changes nothing, nor does a pause of what
+// is to be cancelled. The event says the payload.
 func DirectTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, directive, reason string, payload json.RawMessage) (
 	jobs.Job, error,
 ) {
-	if job.Lease.Directive == directive || job.Lease.Directive == Cancel {
+	had := job.Lease
+	takesOver := who.Kind != tenancy.KindSystem && had.DirectiveBy.Kind == tenancy.KindSystem
+	if had.Directive == Cancel || had.Directive == directive && !takesOver {
 		return job.Job, nil
 	}
 	if err := writeDirective(ctx, tx, who, job.ID, directive, reason); err != nil {
 		return jobs.Job{}, err
 	}
 	kind := map[string]eventlog.Type{Cancel: eventlog.JobCancelRequested, Pause: eventlog.JobPauseRequested}[directive]
-	err := AppendEvent(ctx, tx, who, eventlog.Event{Type: kind, JobID: &job.ID, Epoch: &job.Epoch,
-		Changes: []eventlog.Change{{Field: "directive", Old: job.Lease.Directive, New: directive}}, Payload: payload})
-	if err != nil {
+	e := eventlog.Event{Type: kind, JobID: &job.ID, Epoch: &job.Epoch, Payload: payload}
+	if had.Directive != directive {
+		e.Changes = []eventlog.Change{{Field: "directive", Old: had.Directive, New: directive}}
+	}
+	if err := AppendEvent(ctx, tx, who, e); err != nil {
 		return jobs.Job{}, err
 	}
 	return jobs.LoadTx(ctx, tx, who.Workspace, job.ID.String())
