@@ -167,7 +167,7 @@ func (t *term) loops() []runloop.Loop {
 			_, err := t.sumUp(ctx)
 			return err
 		})},
-		{Name: "queue hours", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout, Do: t.cycle(t.markHours())},
+		{Name: "queue hours", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout, Do: t.cycle(t.markHours(time.Now))},
 		{Name: "statistics", Every: time.Second, Jitter: 200 * time.Millisecond, Do: t.cycle(uncounted(t.analyzeGrown))},
 		{Name: "seals", Every: 5 * time.Second, Jitter: time.Second, Do: t.cycle(func(ctx context.Context) error {
 			_, err := w.Seals.Seal(ctx)

@@ -13,8 +13,15 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// QueueHours is how many hours Queue returns.
-const QueueHours = 24
+const (
+	// QueueHours is how many hours Queue returns.
+	QueueHours = 24
+	// markEvery is how often an hour is marked. The hour is the database's: our clock may be that much
+	// before or behind it.
+	markEvery = 15 * time.Minute
+	// markLate is how long after its beginning an hour may not be marked yet.
+	markLate = markEvery + 2*time.Minute
+)
 
 // QueueHour is what the queue of a workspace did in an hour. Of an hour in which no server was
 // at work nothing is known.
@@ -54,8 +61,8 @@ func (s *Service) Queue(ctx context.Context, who tenancy.Principal) (list []Queu
 	return buildHours(rows), nil
 }
 
-// hoursAround returns the hours that may be the last ones, whose hour it is by the database's clock: it
-// may be before or behind ours.
+// hoursAround returns the hours that may be the last ones by the database's clock, which may be before
+// or behind ours.
 func hoursAround(now time.Time) []time.Time {
 	hours := make([]time.Time, QueueHours+2)
 	for i := range hours {
@@ -99,9 +106,12 @@ func buildHours(rows []queueRow) []QueueHour {
 	for i := QueueHours - 1; i >= 0; i-- {
 		h := &list[i]
 		h.Begins, h.Ready = first.Add(time.Duration(i)*time.Hour), depth
-		h.Ends = h.Claims - leases[i]
+		h.Ends = max(h.Claims-leases[i], 0)
 		h.P50, h.P95 = percentile(waits[i], h.Claims, 0.5), percentile(waits[i], h.Claims, 0.95)
 		depth -= changes[i]
+	}
+	if last := &list[QueueHours-1]; now.Sub(last.Begins) < markLate {
+		last.Known = last.Known || list[QueueHours-2].Known
 	}
 	return list
 }
@@ -128,14 +138,14 @@ func stepWait(step int) time.Duration {
 	return time.Duration(0.1 * math.Pow(2, (float64(step)-0.5)/4) * float64(time.Second))
 }
 
-// markHours returns a cycle that notes once an hour, for each workspace, that a coordinator is at
-// work: an hour in which nothing happened is told from one in which no server ran.
-func (t *term) markHours() func(context.Context) error {
-	var hour time.Time
+// markHours returns a cycle that notes for each workspace, some times an hour, that a coordinator is
+// at work: an hour in which nothing happened is told from one in which no server ran.
+func (t *term) markHours(clock func() time.Time) func(context.Context) error {
+	var began time.Time
 	marked := map[ids.ID]bool{}
 	return func(ctx context.Context) error {
-		if now := time.Now().Truncate(time.Hour); !now.Equal(hour) {
-			hour = now
+		if now := clock().Truncate(markEvery); !now.Equal(began) {
+			began = now
 			clear(marked)
 		}
 		workspaces, err := allWorkspaces(ctx, t.db)

@@ -101,7 +101,7 @@ func TestTheQueueByHour(t *testing.T) {
 			t.Errorf("hour %d begins at %v", i, h.Begins)
 		}
 	}
-	if err := w.markHours()(t.Context()); err != nil {
+	if err := w.markHours(time.Now)(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.want(0, 7, 1, 0)
@@ -111,7 +111,8 @@ func TestTheQueueByHour(t *testing.T) {
 func TestHoursAreMarked(t *testing.T) {
 	w := newQueueWorld(t)
 	dbfactory.Exec(t, w.db, `INSERT INTO queue_hour (workspace_id, hour, kind, n) VALUES ($1, date_trunc('hour', now()) - interval '50 hours', 'up', 1)`, w.workspace)
-	mark := w.markHours()
+	now := time.Now().Truncate(time.Hour)
+	mark := w.markHours(func() time.Time { return now })
 	for range 2 {
 		if err := mark(t.Context()); err != nil {
 			t.Fatal(err)
@@ -129,9 +130,37 @@ func TestHoursAreMarked(t *testing.T) {
 	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM queue_hour`); n != 2 {
 		t.Errorf("%d rows; want one of each workspace", n)
 	}
+	// Where our clock is ahead, our hour begins in the one before of the database: it is marked again.
+	dbfactory.Exec(t, w.db, `DELETE FROM queue_hour`)
+	now = now.Add(20 * time.Minute)
+	if err := mark(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.want(0, 0, 0, 0)
 	stranger := tenancy.Principal{}
 	if _, err := w.Queue(t.Context(), stranger); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("nobody reads it: %v", err)
+	}
+}
+
+// An hour that has just begun is known until its mark comes, if the one before is; and numbers are
+// never below nothing, as leases of before the upgrade would have them, whose claims nobody counted.
+func TestHoursOfNoMark(t *testing.T) {
+	hour := time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC) // the second time that it is 1:00 in New York
+	for name, c := range map[string]struct {
+		now    time.Time
+		before []queueRow
+		known  bool
+	}{
+		"just begun":              {hour.Add(16 * time.Minute), []queueRow{{hour.Add(-time.Hour), "up", 0, 1}}, true},
+		"just begun, no one ran":  {hour.Add(time.Minute), []queueRow{{hour.Add(-2 * time.Hour), "up", 0, 1}}, false},
+		"no mark came":            {hour.Add(18 * time.Minute), []queueRow{{hour.Add(-time.Hour), "up", 0, 1}}, false},
+		"more leases than claims": {hour.Add(time.Hour - 1), []queueRow{{hour, "leases", 0, 5}, {hour, "waited", 3, 2}}, true},
+	} {
+		list := buildHours(append(c.before, queueRow{Hour: c.now, Kind: "depth", N: 7}))
+		if last := list[QueueHours-1]; last.Known != c.known || !last.Begins.Equal(hour) || last.Ready != 7 || last.Ends != 0 {
+			t.Errorf("%s: %+v", name, last)
+		}
 	}
 }
 
