@@ -64,7 +64,7 @@ type sentCards map[string]map[string]view.Digest
 // notes it.
 func (s sentCards) column(c view.Column) view.Column {
 	before, now := s[c.Name], map[string]view.Digest{}
-	c = thinned(c, func(_ int, card view.Card) view.Card {
+	c = thinned(c, func(card view.Card) view.Card {
 		had, has := before[card.Key], card.Digest
 		now[card.Key] = has
 		switch {
@@ -98,13 +98,26 @@ func (s sentCards) has(key string) bool {
 	return false
 }
 
-// sinceThen returns what of a column may be new to a reader who has missed an update: the
-// cards of jobs that changed, and as many at the end of a full page, which moved up into it.
-func sinceThen(c view.Column, u *screens.Update) view.Column {
-	return thinned(c, func(at int, card view.Card) view.Card {
-		if at >= screens.PageSize-len(u.Changed) ||
-			slices.ContainsFunc(u.Changed, func(r screens.Ref) bool { return r.Key == card.Key }) ||
-			slices.ContainsFunc(u.Cards, func(k screens.Card) bool { return k.Job.Key == card.Key }) {
+// sinceThen returns what of a column may be new to a reader who has missed an update: the cards
+// of jobs that changed, and as many at the end of its page, which moved up into it. Where
+// everything is shown, nothing moves up into a page that is not full.
+func sinceThen(c view.Column, page screens.ColumnPage, filtered bool, u *screens.Update) view.Column {
+	end := len(page.Cards)
+	if !filtered && page.Next == "" {
+		end = screens.PageSize
+	}
+	fresh := map[string]bool{}
+	for _, k := range page.Cards[min(max(end-len(u.Changed), 0), len(page.Cards)):] {
+		fresh[k.Job.Key] = true
+	}
+	for _, ref := range u.Changed {
+		fresh[ref.Key] = true
+	}
+	for _, k := range u.Cards {
+		fresh[k.Job.Key] = true
+	}
+	return thinned(c, func(card view.Card) view.Card {
+		if fresh[card.Key] {
 			return card
 		}
 		return place(card)
@@ -115,13 +128,12 @@ func sinceThen(c view.Column, u *screens.Update) view.Column {
 func place(c view.Card) view.Card { return view.Card{Key: c.Key, Digest: c.Digest, Same: true} }
 
 // thinned returns a column with what is to be sent of each card.
-func thinned(c view.Column, send func(at int, card view.Card) view.Card) view.Column {
-	at, groups := 0, make([]view.CardGroup, len(c.Groups))
+func thinned(c view.Column, send func(view.Card) view.Card) view.Column {
+	groups := make([]view.CardGroup, len(c.Groups))
 	for i, g := range c.Groups {
 		groups[i] = view.CardGroup{Name: g.Name, Cards: slices.Clone(g.Cards)}
 		for k, card := range g.Cards {
-			groups[i].Cards[k] = send(at, card)
-			at++
+			groups[i].Cards[k] = send(card)
 		}
 	}
 	c.Groups = groups

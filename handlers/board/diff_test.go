@@ -72,26 +72,63 @@ func TestAColumnIsShownAsADiff(t *testing.T) {
 	has("sent by itself", c)
 }
 
+// pageOf returns a page of a column as it was read.
+func pageOf(next string, keys ...string) screens.ColumnPage {
+	page := screens.ColumnPage{Column: screens.Ready, Next: next}
+	for _, key := range keys {
+		page.Cards = append(page.Cards, screens.Card{Job: jobs.Job{Key: key}})
+	}
+	return page
+}
+
 // Who has missed that many left a column gets the cards that came from behind "Show more",
-// also where nothing is behind it any more.
+// also where nothing is behind it any more, and whether or not the page is full.
 func TestWhatMovedUpIntoAColumnIsSent(t *testing.T) {
-	for name, c := range map[string]struct{ now, left, want int }{
-		"still more":     {screens.PageSize, 3, 3},
-		"just full":      {screens.PageSize - 1, 3, 2},
-		"no more":        {screens.PageSize - 3, 3, 0},
-		"never was full": {5, 3, 0},
+	for name, c := range map[string]struct {
+		now, left int
+		next      string
+		filtered  bool
+		want      int
+	}{
+		"still more":                         {now: screens.PageSize, left: 3, next: "x", want: 3},
+		"just full":                          {now: screens.PageSize - 1, left: 3, want: 2},
+		"no more":                            {now: screens.PageSize - 3, left: 3},
+		"never was full":                     {now: 5, left: 3},
+		"nothing is there":                   {left: 3},
+		"all moved up":                       {now: screens.PageSize, left: 200, next: "x", want: screens.PageSize},
+		"some jobs were looked at":           {now: 5, left: 3, next: "x", filtered: true, want: 3},
+		"the last jobs were looked at":       {now: 5, left: 3, filtered: true, want: 3},
+		"few jobs pass, more than that left": {now: 2, left: 3, filtered: true, want: 2},
 	} {
 		u := &screens.Update{}
 		for i := range c.left {
 			u.Changed = append(u.Changed, screens.Ref{Key: fmt.Sprint("LEFT-", i)})
 		}
 		var list []view.Card
+		var keys []string
 		for i := range c.now {
-			list = append(list, view.Card{Key: fmt.Sprint("FB-", i), Column: "ready"})
+			keys = append(keys, fmt.Sprint("FB-", i))
+			list = append(list, view.Card{Key: keys[i], Column: "ready"})
 		}
-		if got := whole(sinceThen(cardsOf(list...), u)); len(got) != c.want {
-			t.Errorf("%s: %d cards are sent whole: %v; want %d", name, len(got), got, c.want)
+		if got := whole(sinceThen(cardsOf(list...), pageOf(c.next, keys...), c.filtered, u)); !slices.Equal(got, keys[c.now-c.want:]) {
+			t.Errorf("%s: %v are sent whole; want the last %d", name, got, c.want)
 		}
+	}
+}
+
+// The last cards of a page are those of its order, however they are grouped.
+func TestWhatMovedUpIsSentInWhateverGroup(t *testing.T) {
+	page := pageOf("x")
+	var groups [2]view.CardGroup
+	for i := range screens.PageSize {
+		key := fmt.Sprint("FB-", i)
+		page.Cards = append(page.Cards, screens.Card{Job: jobs.Job{Key: key}})
+		groups[i%2].Cards = append(groups[i%2].Cards, view.Card{Key: key, Column: "ready"})
+	}
+	u := &screens.Update{Changed: []screens.Ref{{Key: "LEFT-1"}, {Key: "LEFT-2"}}}
+	got := whole(sinceThen(view.Column{Name: "ready", Groups: groups[:]}, page, false, u))
+	if want := []string{"FB-48", "FB-49"}; !slices.Equal(got, want) {
+		t.Errorf("%v are sent whole; want %v", got, want)
 	}
 }
 
@@ -121,7 +158,7 @@ func TestWhoCatchesUpGetsWhatChanged(t *testing.T) {
 		cards[i] = view.Card{Key: string(rune('A' + i)), Column: "ready"}
 	}
 	u := &screens.Update{Changed: []screens.Ref{{Key: "B"}, {Key: "Z"}}, Cards: []screens.Card{{Job: jobs.Job{Key: "C"}}}}
-	if got, want := whole(sinceThen(cardsOf(cards...), u)), []string{"B", "C"}; !slices.Equal(got, want) {
+	if got, want := whole(sinceThen(cardsOf(cards...), pageOf("", "A", "B", "C", "D", "E"), false, u)), []string{"B", "C"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

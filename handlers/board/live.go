@@ -166,7 +166,7 @@ func (r *liveBoard) Change(ctx context.Context, u *screens.Update) (live.Update,
 	// What leaves for a place behind "Show more" is told of too.
 	left := slices.DeleteFunc(slices.Clone(u.Changed), func(ref screens.Ref) bool { return !r.sent.has(ref.Key) })
 	for _, page := range touched {
-		n.Parts = append(n.Parts, r.column(r.view.column(page), u))
+		n.Parts = append(n.Parts, r.column(r.view.column(page), page, u))
 	}
 	left = slices.DeleteFunc(left, func(ref screens.Ref) bool { return r.sent.has(ref.Key) })
 	for _, c := range u.Cards {
@@ -194,10 +194,10 @@ func (r *liveBoard) Change(ctx context.Context, u *screens.Update) (live.Update,
 }
 
 // column returns the part that shows a column which an update touched.
-func (r *liveBoard) column(c view.Column, u *screens.Update) templ.Component {
+func (r *liveBoard) column(c view.Column, page screens.ColumnPage, u *screens.Update) templ.Component {
 	r.shown[c.Name] = shownBy(c)
 	if r.sent == nil {
-		return view.LiveColumn(sinceThen(c, u))
+		return view.LiveColumn(sinceThen(c, page, !narrowed(r.view.filter).IsZero(), u))
 	}
 	return view.LiveColumn(r.sent.column(c))
 }
@@ -275,7 +275,7 @@ func (r *liveBoard) Refresh(ctx context.Context) ([]templ.Component, error) {
 	joined := r.joined.Swap(false)
 	for _, page := range pages {
 		if c := r.view.column(page); joined || !r.shown[c.Name].equal(shownBy(c)) {
-			parts = append(parts, r.column(c, &screens.Update{}))
+			parts = append(parts, r.column(c, page, &screens.Update{}))
 		}
 	}
 	return parts, err
