@@ -6,8 +6,11 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
 )
 
 // Show answers with the stream of changes of one page. ?on= says of which.
@@ -38,10 +41,15 @@ type connection struct {
 	pending string // place that the reader does not know yet, "" for none
 }
 
-// Begin shows what has changed since the reader's place. Since it subscribed the
-// stream sends everything, so nothing falls between the two.
+// Begin shows what has changed since the reader's place, and how the coordinator is, which has no
+// place in the log. Since it subscribed the stream sends everything, so nothing falls between the two.
 func (f *connection) Begin(ctx context.Context, out *Writer) error {
 	f.out = out
+	err := f.catchUp(ctx)
+	return f.send(ctx, []templ.Component{layout.LiveHealth(f.hub.site.Health(ctx))}, err)
+}
+
+func (f *connection) catchUp(ctx context.Context) error {
 	u, err := f.hub.site.Screens.CatchUp(ctx, f.who, f.after)
 	if err != nil {
 		return err
@@ -61,6 +69,7 @@ func (f *connection) Begin(ctx context.Context, out *Writer) error {
 		return err
 	}
 	n.frame(u)
+	n.Parts = append(n.Parts, liveStop(*u.Fleet)) // the stream sends it only when it changes
 	message, err := n.message(ctx, u.Cursor)
 	if err != nil {
 		return err
@@ -86,7 +95,7 @@ func (f *connection) showNews(ctx context.Context) error {
 	return f.send(ctx, parts, err)
 }
 
-// startOver is Begin where too much was missed to send one after another. A page
+// startOver is catchUp where too much was missed to send one after another. A page
 // that does not fetch itself again, such as one that counts, gets it all the same.
 func (f *connection) startOver(ctx context.Context) error {
 	if err := f.reset(ctx); err != nil {
@@ -100,7 +109,12 @@ func (f *connection) startOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return f.refresh(ctx, view)
+	parts, err := view.Refresh(ctx)
+	return f.send(ctx, append(parts, liveStop(snap)), err)
+}
+
+func liveStop(snap fleet.Snapshot) templ.Component {
+	return layout.LiveStop(web.FleetModel(snap).Stop)
 }
 
 func (f *connection) refresh(ctx context.Context, view View) error {

@@ -259,3 +259,28 @@ func TestLiveBoardKnowsACardThatWasSentAlone(t *testing.T) {
 		t.Errorf("a column of which the card was sent is sent:\n%s", m.Data)
 	}
 }
+
+// A page whose stream was away while somebody stopped or released the fleet says so.
+func TestWhoComesBackSeesThatTheFleetWasStopped(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	base := d.Listen(t)
+	for _, address := range []string{"/board", "/status"} {
+		before := d.LiveURL(address)
+		handlertest.WantRedirect(t, d.Post("/stop", url.Values{"product": {""}, "hold": {"all"}, "reason": {"nonsense"}}), "/stop")
+		d.Stream(t, base+before, "").Until("The whole fleet is stopped")
+		stopped := d.LiveURL(address)
+		handlertest.WantRedirect(t, d.Post("/stop/release", url.Values{"product": {""}}), "/stop")
+		doc := handlertest.Parse(t, d.Stream(t, base+stopped, "").Until(`id="stopped"`).Data)
+		handlertest.WantCount(t, doc, `hx-partial[hx-target="#stopped"] #stopped`, 1)
+		handlertest.WantCount(t, doc, "#stopped .note", 0)
+	}
+}
+
+// A stream begins with how the coordinator is, also where nothing has happened: a page that comes back
+// may say otherwise.
+func TestAStreamBeginsWithHowTheCoordinatorIs(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	handlertest.Leads(t, d, "10 minutes", "4 seconds")
+	doc := handlertest.Parse(t, d.Stream(t, d.Listen(t)+d.LiveURL("/board"), "").Until("nav-health").Data)
+	handlertest.WantText(t, doc, "#nav-health", "Working")
+}
