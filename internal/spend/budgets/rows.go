@@ -98,9 +98,9 @@ func (s *Service) Rows(ctx context.Context, who tenancy.Principal, id ids.ID, qu
 		if query.From.line == 0 {
 			query.From = RowCursor{line: math.MaxInt64, left: page.Period.left()}
 		}
-		r := &rowReader{from: query.From.line, fetch: func(from int64) ([]stored, error) {
-			return storedTx(ctx, tx, who.Workspace, id, page.Period.Start, query.Kinds, from)
-		}}
+		r := newRowReader(query.From.line, func(from int64, most int) ([]stored, error) {
+			return storedTx(ctx, tx, who.Workspace, id, page.Period.Start, query.Kinds, from, most)
+		})
 		var next RowCursor
 		if page.Rows, next, err = r.read(query.From, min(max(query.Limit, 1), MaxRows)); err != nil {
 			return err
@@ -248,27 +248,40 @@ func unfoldBoth(held, rest stored) (rows []Row) {
 	return rows
 }
 
-// lineBatch is how many lines are read at once: each may be of many entries.
-const lineBatch = 64
+// A line may be of hundreds of entries: few lines are read first, then as many as have about
+// batchRows rows where they are like those before.
+const (
+	firstLines = 4
+	batchRows  = 64
+)
 
 // rowReader reads rows from the newest on.
 type rowReader struct {
 	from    int64 // the line to read next
-	fetch   func(from int64) ([]stored, error)
+	most    int   // how many lines to read next
+	fetch   func(from int64, most int) ([]stored, error)
 	waiting []stored
 	ended   bool
+}
+
+func newRowReader(from int64, fetch func(from int64, most int) ([]stored, error)) *rowReader {
+	return &rowReader{from: from, most: firstLines, fetch: fetch}
 }
 
 // peek returns the next line; false at the end.
 func (r *rowReader) peek() (stored, bool, error) {
 	if len(r.waiting) == 0 && !r.ended {
-		list, err := r.fetch(r.from)
+		list, err := r.fetch(r.from, r.most)
 		if err != nil {
 			return stored{}, false, err
 		}
-		r.waiting, r.ended = list, len(list) < lineBatch
+		r.waiting, r.ended = list, len(list) < r.most
 		if n := len(list); n > 0 {
-			r.from = list[n-1].ID - 1
+			rows := 0
+			for _, l := range list {
+				rows += max(len(l.entries), 1)
+			}
+			r.from, r.most = list[n-1].ID-1, max(batchRows*n/rows, firstLines)
 		}
 	}
 	if len(r.waiting) == 0 {

@@ -76,14 +76,16 @@ func ledgerTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, query Led
 	})
 }
 
-// storedTx reads lines of a period from one on, the newest first.
-func storedTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, start time.Time, only []Kind, from int64) ([]stored, error) {
+// storedTx reads at most so many lines of a period from one on, the newest first.
+func storedTx(
+	ctx context.Context, tx db.Tx, workspace, budget ids.ID, start time.Time, only []Kind, from int64, most int,
+) ([]stored, error) {
 	kinds := make([]string, len(only))
 	for i, kind := range only {
 		kinds[i] = string(kind)
 	}
 	rows, err := q.BudgetPeriodLines(ctx, tx, dbsqlc.BudgetPeriodLinesParams{WorkspaceID: workspace, BudgetID: budget, PeriodStart: start,
-		Upto: from, Kinds: kinds, MaxRows: lineBatch})
+		Upto: from, Kinds: kinds, MaxRows: most})
 	return db.Map(rows, err, func(r dbsqlc.BudgetPeriodLinesRow) stored {
 		l := stored{agent: r.Agent, Line: Line{Amounts: Amounts{Money: spend.Nanos(r.Nanos), Tokens: r.Tokens, Runs: r.Runs}, ID: r.ID,
 			PeriodStart: start, Kind: Kind(r.Kind), From: Account(r.FromAccount), To: Account(r.ToAccount), JobID: orNil(r.JobID),
