@@ -27,7 +27,7 @@ func advise(b budgets.Budget, all []budgets.Budget) *view.Advice {
 	switch {
 	case free < 0:
 		m.Text = ui.Text("It is over its limit by " + (-free).String() + ".")
-	case b.Projection.BurnPerDay7d == 0:
+	case expected(b) <= float64(free):
 		m.Text = ui.Text("It has " + free.String() + " free.")
 	}
 	if more > 0 {
