@@ -1,7 +1,6 @@
 package budgets
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -112,8 +111,11 @@ func (p *pages) ledgerCSV(c echo.Context, who tenancy.Principal) error {
 	}
 	query.Period = first.Period.Start
 	head := c.Response().Header()
-	head.Set(echo.HeaderContentDisposition, fmt.Sprintf("attachment; filename=%s.csv",
-		strconv.Quote("ledger-"+web.FileName(b.Name)+"-"+query.Period.In(budgetZone(b)).Format(time.DateOnly))))
+	name := "ledger-" + web.FileName(b.Name)
+	if b.Period != budgets.Once {
+		name += "-" + query.Period.In(budgetZone(b)).Format(time.DateOnly)
+	}
+	head.Set(echo.HeaderContentDisposition, "attachment; filename="+strconv.Quote(name+".csv"))
 	head.Set(echo.HeaderContentType, usagecsv.ContentType)
 	c.Response().WriteHeader(http.StatusOK)
 	err = usagecsv.WriteLedger(c.Response(), first, func(cursor string) (page budgets.Rows, err error) {

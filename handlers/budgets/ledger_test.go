@@ -129,8 +129,15 @@ func TestLedgersOfPeriods(t *testing.T) {
 		t.Errorf("%v", rows)
 	}
 
+	// One that does not begin anew has one file, and no date in its name.
+	once := budget(t, d, budgets.Input{Name: "Once", Scope: budgets.Milestone, Phase: "m1", Period: budgets.Once, Limits: budgets.Limits{Money: dollars(1)}})
+	answer := d.Get("/budgets/" + once.ID.String() + "/ledger.csv")
+	if name := answer.Header.Get("Content-Disposition"); name != `attachment; filename="ledger-Once.csv"` {
+		t.Errorf("it is saved as %s", name)
+	}
+
 	never := url.Values{"period": {past.AddDate(-1, 0, 0).UTC().Format(time.RFC3339Nano)}}.Encode()
-	handlertest.WantText(t, handlertest.Page(t, d.Get(page+"?"+never), http.StatusOK), "#main", "No such lines")
+	handlertest.WantText(t, handlertest.Page(t, d.Get(page+"?"+never), http.StatusOK), "#main", "The period has no lines")
 	if rows := ledgerFile(t, d.Site, "/budgets/"+b.ID.String()+"/ledger.csv?"+never); len(rows) != 0 {
 		t.Errorf("%v", rows)
 	}

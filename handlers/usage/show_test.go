@@ -66,7 +66,7 @@ func TestShowUsage(t *testing.T) {
 
 	groups := d.Get("/usage/groups.csv?by=phase&agent=ada")
 	if kind, named := groups.Header.Get("Content-Type"), groups.Header.Get("Content-Disposition"); !strings.HasPrefix(kind, "text/csv") ||
-		!strings.HasPrefix(named, `attachment; filename="usage-by-phase-`) {
+		!strings.HasPrefix(named, `attachment; filename="usage-by-phase-`) || !strings.HasSuffix(named, `.csv"`) {
 		t.Errorf("it is %s, %s", kind, named)
 	}
 	if text := handlertest.Read(t, groups, http.StatusOK); !strings.Contains(text, "\nm1,,2,1500,") {

@@ -5,7 +5,6 @@ package usage
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -153,5 +152,5 @@ func (s site) entries(c echo.Context, who tenancy.Principal) error {
 // download has the browser save the answer under a name.
 func download(c echo.Context, name string, a asked) {
 	c.Response().Header().Set(echo.HeaderContentDisposition,
-		fmt.Sprintf("attachment; filename=%s.csv", strconv.Quote(name+"-"+a.query.Until.Format(time.DateOnly))))
+		"attachment; filename="+strconv.Quote(name+"-"+a.query.Until.Format(time.DateOnly)+".csv"))
 }
