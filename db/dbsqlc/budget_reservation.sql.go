@@ -271,10 +271,12 @@ func (q *Queries) BudgetSettle(ctx context.Context, db DBTX, arg BudgetSettlePar
 }
 
 const budgetsActive = `-- name: BudgetsActive :one
-SELECT EXISTS (SELECT FROM budget b WHERE b.workspace_id = $1 AND b.removed_at IS NULL) AS active,
+SELECT a.active, a.holds_unpriced, (a.holds_unpriced AND EXISTS (SELECT FROM product p
+    WHERE p.workspace_id = $1 AND p.models <> '{}'))::boolean AS names_models
+FROM (SELECT EXISTS (SELECT FROM budget b WHERE b.workspace_id = $1 AND b.removed_at IS NULL) AS active,
     EXISTS (SELECT FROM budget b WHERE b.workspace_id = $1 AND b.removed_at IS NULL AND b.hard
-        AND b.limit_nanos IS NOT NULL AND b.unpriced <> 'allow') AS holds_unpriced,
-    EXISTS (SELECT FROM product p WHERE p.workspace_id = $1 AND p.models <> '{}') AS names_models
+        AND b.limit_nanos IS NOT NULL AND b.unpriced <> 'allow') AS holds_unpriced
+    OFFSET 0) a
 `
 
 type BudgetsActiveRow struct {
@@ -284,7 +286,7 @@ type BudgetsActiveRow struct {
 }
 
 // Whether a workspace has budgets at all: without one nothing else is asked. And whether
-// one of them holds models without a price, and then whether products name models.
+// one of them holds models without a price, and only then whether products name models.
 func (q *Queries) BudgetsActive(ctx context.Context, db DBTX, workspaceID uuid.UUID) (BudgetsActiveRow, error) {
 	row := db.QueryRow(ctx, budgetsActive, workspaceID)
 	var i BudgetsActiveRow

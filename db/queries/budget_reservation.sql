@@ -1,10 +1,12 @@
 -- name: BudgetsActive :one
 -- Whether a workspace has budgets at all: without one nothing else is asked. And whether
--- one of them holds models without a price, and then whether products name models.
-SELECT EXISTS (SELECT FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL) AS active,
+-- one of them holds models without a price, and only then whether products name models.
+SELECT a.active, a.holds_unpriced, (a.holds_unpriced AND EXISTS (SELECT FROM product p
+    WHERE p.workspace_id = @workspace_id AND p.models <> '{}'))::boolean AS names_models
+FROM (SELECT EXISTS (SELECT FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL) AS active,
     EXISTS (SELECT FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL AND b.hard
-        AND b.limit_nanos IS NOT NULL AND b.unpriced <> 'allow') AS holds_unpriced,
-    EXISTS (SELECT FROM product p WHERE p.workspace_id = @workspace_id AND p.models <> '{}') AS names_models;
+        AND b.limit_nanos IS NOT NULL AND b.unpriced <> 'allow') AS holds_unpriced
+    OFFSET 0) a;
 
 -- name: BudgetsHoldingUnpriced :many
 -- The budgets that hold models without a price, the widest scopes first, those that ask

@@ -23,7 +23,7 @@ type Active struct {
 	Any bool
 	// HoldsUnpriced: one of them holds models without a price.
 	HoldsUnpriced bool
-	// NamesModels: some product names models for tiers.
+	// NamesModels: one does, and some product names models for tiers.
 	NamesModels bool
 }
 

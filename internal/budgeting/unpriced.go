@@ -23,7 +23,8 @@ type Holder struct {
 	scope string // as the function budget_scopes writes it
 }
 
-// Unpriced is what decides which claims wait for a price.
+// Unpriced is what decides which claims wait for a price. Holds remembers models in it, so it is for
+// one goroutine, as its Prices are.
 type Unpriced struct {
 	Holders []Holder // the widest scopes first
 	Prices  prices.Book
@@ -31,6 +32,7 @@ type Unpriced struct {
 
 	tables map[ids.ID]tiermodel.Table // of the products that name models
 	named  map[string]ids.ID          // those products
+	held   map[prices.Model]bool      // of the models that were asked about already
 }
 
 // UnpricedTx reads what decides which claims wait for a price. Nothing waits where
@@ -43,6 +45,7 @@ func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) (u Unpriced, er
 		u.Prices, err = prices.BookTx(ctx, tx, workspace)
 	}
 	if err == nil && len(u.Holders) > 0 {
+		u.held = map[prices.Model]bool{}
 		u.tables, u.named, err = tablesTx(ctx, tx, workspace)
 	}
 	return u, err
@@ -51,7 +54,15 @@ func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) (u Unpriced, er
 // Holds reports whether claims of a model wait for a price where a budget says so. An agent
 // that names no model is none of them.
 func (u Unpriced) Holds(m prices.Model) bool {
-	return m.Name != "" && len(u.Holders) > 0 && u.Prices.Holds(m, u.Now)
+	if m.Name == "" || len(u.Holders) == 0 {
+		return false
+	}
+	held, known := u.held[m]
+	if !known {
+		held = u.Prices.Holds(m, u.Now)
+		u.held[m] = held
+	}
+	return held
 }
 
 // User is who may run a model: the one that it is registered with, or one that a product names for
