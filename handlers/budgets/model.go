@@ -254,7 +254,7 @@ func about(b budgets.Budget) string {
 func facts(b budgets.Budget) []view.Fact {
 	period := ui.Text("does not begin anew")
 	if b.Period != budgets.Once {
-		period = ui.Say(ui.T("each "+string(b.Period)+" of "+b.Timezone+", now until "), ui.Moment(ui.Day(b.State.End)))
+		period = ui.Say(ui.T("each "+string(b.Period)+" ("+b.Timezone+"), now until "), ui.Moment(ui.Day(b.State.End)))
 	}
 	full := "Soft: it only tells"
 	if b.Hard {
