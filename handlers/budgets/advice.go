@@ -21,8 +21,9 @@ func advise(b budgets.Budget, all []budgets.Budget) *view.Advice {
 	if !limited || !nearEnd(b, free) {
 		return nil
 	}
-	id, more := b.ID.String(), lacking(b, free)
-	m := &view.Advice{Text: ui.Say(ui.T("At "+b.Projection.BurnPerDay7d.String()+" a day it lacks about "+more.String()+" until "),
+	id, more := b.ID.String(), recommended(b, free)
+	lacks := spend.Nanos(roundUp(expected(b)-float64(free), 1e7))
+	m := &view.Advice{Text: ui.Say(ui.T("At "+b.Projection.BurnPerDay7d.String()+" a day it lacks about "+lacks.String()+" until "),
 		ui.Moment(calendarDay(b, outlook(b))), ui.T("."))}
 	switch {
 	case free < 0:
@@ -66,13 +67,18 @@ func outlook(b budgets.Budget) time.Time {
 	return b.State.End
 }
 
-// lacking returns how much more a budget needs at its rate, a tenth of its limit and a slice at
-// least, rounded up to two figures of dollars; 0 where its limit is the largest that there is.
-func lacking(b budgets.Budget, free spend.Nanos) spend.Nanos {
+// recommended returns how much more a budget is to have: what it lacks at its rate, a tenth of its
+// limit and a slice at least, in whole dollars; 0 where its limit is the largest that there is.
+func recommended(b budgets.Budget, free spend.Nanos) spend.Nanos {
 	more := max(expected(b)-float64(free), float64(*b.State.Money)/10, float64(b.Slice), 1e9)
-	step := max(math.Pow(10, math.Floor(math.Log10(more))-1), 1e9)
 	room := budgets.MaxMoney - *b.State.Money
-	return min(spend.Nanos(min(math.Ceil(more/step)*step, float64(budgets.MaxMoney))), room)
+	return min(spend.Nanos(roundUp(more, 1e9)), room)
+}
+
+// roundUp rounds an amount of nanos up to two figures, and to a multiple of the least step.
+func roundUp(n, least float64) float64 {
+	step := max(math.Pow(10, math.Floor(math.Log10(max(n, 1)))-1), least)
+	return min(math.Ceil(n/step)*step, float64(budgets.MaxMoney))
 }
 
 // expected is what a budget spends at its rate until its outlook.

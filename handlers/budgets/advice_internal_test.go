@@ -24,6 +24,8 @@ func TestARecommendationSaysWhatIsSo(t *testing.T) {
 		{85 * dollar, 0, forecast.Enough, "It has $15.00 free."},
 		{85 * dollar, dollar, forecast.Enough, "It has $15.00 free."},
 		{85 * dollar, 4 * dollar, forecast.RunsOut, "At $4.00 a day it lacks about $25.00 until 1 Dec."},
+		{61 * dollar, 4 * dollar, forecast.RunsOut, "At $4.00 a day it lacks about $1.00 until 1 Dec."},
+		{60*dollar + 1, 4 * dollar, forecast.RunsOut, "At $4.00 a day it lacks about $0.01 until 1 Dec."},
 		{100 * dollar, dollar, forecast.Exhausted, "At $1.00 a day it lacks about $10.00 until 1 Dec."},
 		{100 * dollar, 0, forecast.Exhausted, "It has $0.00 free."},
 		{130 * dollar, dollar, forecast.Exhausted, "It is over its limit by $30.00."},
