@@ -39,6 +39,16 @@ var kindGroups = []struct {
 	{"reserve", "Reserved", []budgets.Kind{budgets.Reserved, budgets.ToppedUp, budgets.Freeing, budgets.Adjusted}},
 }
 
+// kinds returns the kinds of lines of a group.
+func kinds(name string) ([]budgets.Kind, error) {
+	for _, g := range kindGroups {
+		if g.name == name {
+			return g.kinds, nil
+		}
+	}
+	return nil, fault.Invalid("kind", "It must be limit, transfer, settle or reserve.")
+}
+
 // ledger answers with the ledger of a period: a row for each usage entry, and for each other line.
 func (p *pages) ledger(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
@@ -56,10 +66,8 @@ func (p *pages) ledger(c echo.Context, who tenancy.Principal) error {
 		}
 	}
 	id, chosen := b.ID.String(), c.QueryParam("kind")
-	for _, g := range kindGroups {
-		if g.name == chosen {
-			query.Kinds = g.kinds
-		}
+	if query.Kinds, err = kinds(chosen); err != nil {
+		return err
 	}
 	rows, err := p.Budgets.Rows(ctx, who, b.ID, query)
 	if err != nil {

@@ -102,6 +102,8 @@ func TestALedgerNamesItsEntries(t *testing.T) {
 	}
 
 	// Without all lines there is nothing to add up.
+	handlertest.WantText(t, handlertest.Page(t, d.Get(page+"?kind=settled"), http.StatusUnprocessableEntity), ".err-in li",
+		"kind It must be limit, transfer, settle or reserve.")
 	doc = handlertest.Page(t, d.Get(page+"?kind=settle"), http.StatusOK)
 	handlertest.WantCount(t, doc, "#ledger tbody tr", 3)
 	if head := doc.Find("#ledger thead").Text(); strings.Contains(head, "Left") {
