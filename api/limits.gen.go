@@ -62,6 +62,11 @@ const (
 	MaxDeliveryReportJob                    = 64
 	MinDiscoveryEpoch                       = 1
 	MaxDiscoveryJob                         = 64
+	MaxDispatchChangeAffinitySeconds        = 60
+	MaxDispatchChangeAgeingMinutes          = 10080
+	MinDispatchChangeOfferSeconds           = 5
+	MaxDispatchChangeOfferSeconds           = 300
+	MaxDispatchChangePreemptGap             = 10
 	MaxEndedBranchesRequestJobs             = 500
 	MaxEndedBranchesRequestJobsItem         = 64
 	MaxEndedBranchesRequestRepo             = 128

@@ -378,6 +378,21 @@ func (e Directive) Valid() bool {
 	}
 }
 
+// Defines values for DispatchMode.
+const (
+	DispatchModePull DispatchMode = "pull"
+)
+
+// Valid indicates whether the value is a known member of the DispatchMode enum.
+func (e DispatchMode) Valid() bool {
+	switch e {
+	case DispatchModePull:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EstimateSource.
 const (
 	Formula EstimateSource = "formula"
@@ -2223,6 +2238,71 @@ type Directive string
 type Discovery struct {
 	Epoch int64  `json:"epoch"`
 	Job   string `json:"job"`
+}
+
+// DispatchChange defines model for DispatchChange.
+type DispatchChange struct {
+	// AffinitySeconds For how long a job waits for a factory that has what it needs at hand; the default is 5.
+	AffinitySeconds *int `json:"affinity_seconds,omitempty"`
+
+	// AgeingMinutes After how many minutes a ready job counts as more urgent by one; 0, the default, is never.
+	AgeingMinutes *int `json:"ageing_minutes,omitempty"`
+
+	// Mode Who decides which agent gets a job: with `pull` the agent that asks first.
+	Mode *DispatchMode `json:"mode,omitempty"`
+
+	// OfferSeconds How long a factory has to take what it was offered; the default is 15.
+	OfferSeconds *int `json:"offer_seconds,omitempty"`
+
+	// PreemptGap By how much a job must be more urgent than one that runs to be given its seat; 0, the default, is never.
+	PreemptGap *int `json:"preempt_gap,omitempty"`
+
+	// ProductWeights Shares of what is given out, by the names of products; the default is 1.
+	ProductWeights *map[string]int `json:"product_weights,omitempty"`
+
+	// ShortJobsFirst Whether, of jobs as urgent, those with the shorter estimate come first; the default is false.
+	ShortJobsFirst *bool `json:"short_jobs_first,omitempty"`
+
+	// Weights What counts how much where factories are compared.
+	Weights *struct {
+		Affinity      *int `json:"affinity,omitempty"`
+		AntiAffinity  *int `json:"anti_affinity,omitempty"`
+		CapabilityFit *int `json:"capability_fit,omitempty"`
+		CostFit       *int `json:"cost_fit,omitempty"`
+		Health        *int `json:"health,omitempty"`
+		Load          *int `json:"load,omitempty"`
+		Starvation    *int `json:"starvation,omitempty"`
+	} `json:"weights,omitempty"`
+}
+
+// DispatchMode Who decides which agent gets a job: with `pull` the agent that asks first.
+type DispatchMode string
+
+// DispatchSettings defines model for DispatchSettings.
+type DispatchSettings struct {
+	AffinitySeconds int `json:"affinity_seconds"`
+	AgeingMinutes   int `json:"ageing_minutes"`
+
+	// Mode Who decides which agent gets a job: with `pull` the agent that asks first.
+	Mode         DispatchMode `json:"mode"`
+	OfferSeconds int          `json:"offer_seconds"`
+	PreemptGap   int          `json:"preempt_gap"`
+
+	// ProductWeights Products that weigh other than 1.
+	ProductWeights map[string]int  `json:"product_weights"`
+	ShortJobsFirst bool            `json:"short_jobs_first"`
+	Weights        DispatchWeights `json:"weights"`
+}
+
+// DispatchWeights defines model for DispatchWeights.
+type DispatchWeights struct {
+	Affinity      int `json:"affinity"`
+	AntiAffinity  int `json:"anti_affinity"`
+	CapabilityFit int `json:"capability_fit"`
+	CostFit       int `json:"cost_fit"`
+	Health        int `json:"health"`
+	Load          int `json:"load"`
+	Starvation    int `json:"starvation"`
 }
 
 // EndedBranch defines model for EndedBranch.
@@ -4483,6 +4563,9 @@ type TransferBudgetJSONRequestBody = BudgetTransfer
 // UndoBudgetLineJSONRequestBody defines body for UndoBudgetLine for application/json ContentType.
 type UndoBudgetLineJSONRequestBody = BudgetUndo
 
+// PutDispatchJSONRequestBody defines body for PutDispatch for application/json ContentType.
+type PutDispatchJSONRequestBody = DispatchChange
+
 // PreviewEstimateJSONRequestBody defines body for PreviewEstimate for application/json ContentType.
 type PreviewEstimateJSONRequestBody = EstimateRequest
 
@@ -5073,6 +5156,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
 	GetCoordinatorStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetDispatch How jobs are given out.
+	//
+	// Corresponds with GET /dispatch (the `GetDispatch` operationId).
+	GetDispatch(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutDispatchWithBody Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
+	PutDispatchWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutDispatch Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
+	PutDispatch(ctx context.Context, body PutDispatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PreviewEstimateWithBody What a job like this is expected to cost, before it exists.
 	//
@@ -6517,6 +6619,55 @@ func (c *caller) Recover(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 // Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
 func (c *caller) GetCoordinatorStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetCoordinatorStatusRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDispatch How jobs are given out.
+//
+// Corresponds with GET /dispatch (the `GetDispatch` operationId).
+func (c *caller) GetDispatch(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDispatchRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutDispatchWithBody Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
+func (c *caller) PutDispatchWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutDispatchRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutDispatch Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
+func (c *caller) PutDispatch(ctx context.Context, body PutDispatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutDispatchRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9999,6 +10150,73 @@ func NewGetCoordinatorStatusRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewGetDispatchRequest constructs an http.Request for the GetDispatch method
+func NewGetDispatchRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/dispatch")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutDispatchRequest calls the generic PutDispatch builder with application/json body
+func NewPutDispatchRequest(server string, body PutDispatchJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutDispatchRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPutDispatchRequestWithBody constructs an http.Request for the PutDispatch method, with any body, and a specified content type
+func NewPutDispatchRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/dispatch")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -14989,6 +15207,27 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
 	GetCoordinatorStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCoordinatorStatusResponse, error)
 
+	// GetDispatchWithResponse How jobs are given out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /dispatch (the `GetDispatch` operationId).
+	GetDispatchWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetDispatchResponse, error)
+
+	// PutDispatchWithBodyWithResponse Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
+	PutDispatchWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDispatchResponse, error)
+
+	// PutDispatchWithResponse Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
+	PutDispatchWithResponse(ctx context.Context, body PutDispatchJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDispatchResponse, error)
+
 	// PreviewEstimateWithBodyWithResponse What a job like this is expected to cost, before it exists.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -17397,6 +17636,118 @@ func (r GetCoordinatorStatusResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetCoordinatorStatusResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetDispatchResponseDefaultHeaders the declared response headers of an HTTP default response for GetDispatch
+type GetDispatchResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetDispatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DispatchSettings
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetDispatchResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDispatchResponse) GetJSON200() *DispatchSettings {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDispatchResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDispatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDispatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDispatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDispatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutDispatchResponseDefaultHeaders the declared response headers of an HTTP default response for PutDispatch
+type PutDispatchResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type PutDispatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DispatchSettings
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutDispatchResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutDispatchResponse) GetJSON200() *DispatchSettings {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutDispatchResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutDispatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutDispatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutDispatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutDispatchResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22822,6 +23173,45 @@ func (c *ClientWithResponses) GetCoordinatorStatusWithResponse(ctx context.Conte
 	return ParseGetCoordinatorStatusResponse(rsp)
 }
 
+// GetDispatchWithResponse How jobs are given out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /dispatch (the `GetDispatch` operationId).
+func (c *ClientWithResponses) GetDispatchWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetDispatchResponse, error) {
+	rsp, err := c.GetDispatch(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDispatchResponse(rsp)
+}
+
+// PutDispatchWithBodyWithResponse Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
+func (c *ClientWithResponses) PutDispatchWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDispatchResponse, error) {
+	rsp, err := c.PutDispatchWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutDispatchResponse(rsp)
+}
+
+// PutDispatchWithResponse Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
+func (c *ClientWithResponses) PutDispatchWithResponse(ctx context.Context, body PutDispatchJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDispatchResponse, error) {
+	rsp, err := c.PutDispatch(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutDispatchResponse(rsp)
+}
+
 // PreviewEstimateWithBodyWithResponse What a job like this is expected to cost, before it exists.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -25980,6 +26370,112 @@ func ParseGetCoordinatorStatusResponse(rsp *http.Response) (*GetCoordinatorStatu
 	switch {
 	case true:
 		var headers GetCoordinatorStatusResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetDispatchResponse parses an HTTP response from a GetDispatchWithResponse call
+func ParseGetDispatchResponse(rsp *http.Response) (*GetDispatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDispatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DispatchSettings
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetDispatchResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutDispatchResponse parses an HTTP response from a PutDispatchWithResponse call
+func ParsePutDispatchResponse(rsp *http.Response) (*PutDispatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutDispatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DispatchSettings
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutDispatchResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

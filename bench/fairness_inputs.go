@@ -201,6 +201,8 @@ func agentInputs() map[string]worst {
 		"listFactories":     get("200 factories", "/factories?limit=200"),
 		"getFactory":        get("one", "/factories/spare"),
 		"removeFactory":     send("refused", "DELETE", "/factories/spare", ``),
+		"getDispatch":       get("all", "/dispatch"),
+		"putDispatch":       send("a product's weight, again", "PUT", "/dispatch", `{"product_weights":{"spare":5}}`),
 		"listStops":         get("all", "/stop"),
 		"stopFleet": send("a product, another reason each time", "POST", "/stop",
 			`{"reason":"reason {n}","hold":"all","products":["spare"]}`),

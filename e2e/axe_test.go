@@ -55,6 +55,7 @@ var pages = map[string]string{
 	"products":    "/settings/products",
 	"product":     "/settings/products/default",
 	"product-new": "/settings/products/new",
+	"dispatch":    "/settings/dispatch",
 	"account":     "/settings/account",
 	"members":     "/settings/members",
 	"tokens":      "/settings/tokens",

@@ -30,7 +30,8 @@ SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capab
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked,
     (a.cut_off_at IS NOT NULL)::boolean AS cut_off,
-    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = $1), 0)::bigint AS newest_lane
+    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = $1), 0)::bigint AS newest_lane,
+    coalesce((SELECT d.version FROM dispatch_setting d WHERE d.workspace_id = $1), 0)::bigint AS setting_version
 FROM agent a JOIN asked ON asked.id = a.id
 JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
 CROSS JOIN LATERAL (SELECT count(*)::int AS taken, min(l.number) AS oldest FROM job_lease l
@@ -78,6 +79,7 @@ type AgentsForClaimRow struct {
 	EnrolmentRevoked    bool
 	CutOff              bool
 	NewestLane          int64
+	SettingVersion      int64
 }
 
 // What claims have to know of their agents, without a lock: an empty claim writes
@@ -130,6 +132,7 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 			&i.EnrolmentRevoked,
 			&i.CutOff,
 			&i.NewestLane,
+			&i.SettingVersion,
 		); err != nil {
 			return nil, err
 		}

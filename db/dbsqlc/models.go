@@ -325,6 +325,18 @@ type CoordinatorLog struct {
 	Details     json.RawMessage
 }
 
+type DispatchSetting struct {
+	WorkspaceID     uuid.UUID
+	Mode            string
+	OfferSeconds    int
+	AffinitySeconds int
+	Weights         json.RawMessage
+	PreemptGap      int
+	AgeingMinutes   int
+	ShortJobsFirst  bool
+	Version         int64
+}
+
 type Event struct {
 	WorkspaceID uuid.UUID
 	ID          int64
@@ -966,6 +978,7 @@ type Product struct {
 	MergeChecks         string
 	BranchRetentionDays int
 	Models              json.RawMessage
+	DispatchWeight      int
 }
 
 type ProductRepo struct {

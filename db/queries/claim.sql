@@ -23,7 +23,8 @@ SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capab
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked,
     (a.cut_off_at IS NOT NULL)::boolean AS cut_off,
-    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = @workspace_id), 0)::bigint AS newest_lane
+    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = @workspace_id), 0)::bigint AS newest_lane,
+    coalesce((SELECT d.version FROM dispatch_setting d WHERE d.workspace_id = @workspace_id), 0)::bigint AS setting_version
 FROM agent a JOIN asked ON asked.id = a.id
 JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
 CROSS JOIN LATERAL (SELECT count(*)::int AS taken, min(l.number) AS oldest FROM job_lease l

@@ -20,6 +20,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
@@ -96,6 +97,9 @@ var limits = []limit{
 	{bound{none, tiermodel.MaxEngine}, "", "attempt.engine"},
 	{bound{none, tiermodel.MaxStored}, "", "product.models"},
 	{bound{none, attempts.MaxModel}, "ModelRun.name", ""},
+	{bound{1, setting.MaxProductWeight}, "", "product.dispatch_weight"},
+	{bound{0, setting.MaxAgeingMinutes}, "DispatchChange.ageing_minutes", "dispatch_setting.ageing_minutes"},
+	{bound{0, jobs.MaxPriority}, "DispatchChange.preempt_gap", "dispatch_setting.preempt_gap"},
 	{bound{0, jobs.MaxBranchRetention}, "ProductSettings.branch_retention_days", "product.branch_retention_days"},
 	{bound{none, jobs.MaxBranchJobs}, "EndedBranchesRequest.jobs", ""},
 

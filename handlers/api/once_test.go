@@ -30,6 +30,7 @@ var harmless = map[string]string{
 	"drainFactory":      "sets a state",
 	"undrainFactory":    "sets a state",
 	"stopFleet":         "sets a state",
+	"putDispatch":       "sets a state",
 	"releaseFleet":      "sets a state",
 	"claimJobs":         "request_id gives the same leases again",
 	"startJob":          "a lease is started once: its epoch names it",

@@ -96,6 +96,12 @@ type ServerInterface interface {
 	// GetCoordinatorStatus Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 	// (GET /coordinator/status)
 	GetCoordinatorStatus(ctx echo.Context) error
+	// GetDispatch How jobs are given out.
+	// (GET /dispatch)
+	GetDispatch(ctx echo.Context) error
+	// PutDispatch Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
+	// (PUT /dispatch)
+	PutDispatch(ctx echo.Context) error
 	// PreviewEstimate What a job like this is expected to cost, before it exists.
 	// (POST /estimates)
 	PreviewEstimate(ctx echo.Context) error
@@ -858,6 +864,24 @@ func (w *ServerInterfaceWrapper) GetCoordinatorStatus(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetCoordinatorStatus(ctx)
+	return err
+}
+
+// GetDispatch converts echo context to params.
+func (w *ServerInterfaceWrapper) GetDispatch(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetDispatch(ctx)
+	return err
+}
+
+// PutDispatch converts echo context to params.
+func (w *ServerInterfaceWrapper) PutDispatch(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PutDispatch(ctx)
 	return err
 }
 
@@ -2810,6 +2834,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/factories/:factory", wrapper.GetFactory, options.OperationMiddlewares["getFactory"]...)
 	router.POST(options.BaseURL+"/factories/:factory/drain", wrapper.DrainFactory, options.OperationMiddlewares["drainFactory"]...)
 	router.POST(options.BaseURL+"/factories/:factory/undrain", wrapper.UndrainFactory, options.OperationMiddlewares["undrainFactory"]...)
+	router.GET(options.BaseURL+"/dispatch", wrapper.GetDispatch, options.OperationMiddlewares["getDispatch"]...)
+	router.PUT(options.BaseURL+"/dispatch", wrapper.PutDispatch, options.OperationMiddlewares["putDispatch"]...)
 	router.GET(options.BaseURL+"/stop", wrapper.ListStops, options.OperationMiddlewares["listStops"]...)
 	router.POST(options.BaseURL+"/stop", wrapper.StopFleet, options.OperationMiddlewares["stopFleet"]...)
 	router.POST(options.BaseURL+"/stop/release", wrapper.ReleaseFleet, options.OperationMiddlewares["releaseFleet"]...)
@@ -4159,6 +4185,97 @@ type GetCoordinatorStatusdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetCoordinatorStatusdefaultApplicationProblemPlusJSONResponse) VisitGetCoordinatorStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDispatchRequestObject struct {
+}
+
+type GetDispatchResponseObject interface {
+	VisitGetDispatchResponse(w http.ResponseWriter) error
+}
+
+type GetDispatch200JSONResponse DispatchSettings
+
+func (response GetDispatch200JSONResponse) VisitGetDispatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDispatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetDispatchdefaultApplicationProblemPlusJSONResponse) VisitGetDispatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDispatchRequestObject struct {
+	Body *PutDispatchJSONRequestBody
+}
+
+type PutDispatchResponseObject interface {
+	VisitPutDispatchResponse(w http.ResponseWriter) error
+}
+
+type PutDispatch200JSONResponse DispatchSettings
+
+func (response PutDispatch200JSONResponse) VisitPutDispatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDispatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutDispatchdefaultApplicationProblemPlusJSONResponse) VisitPutDispatchResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -8595,6 +8712,12 @@ type StrictServerInterface interface {
 	// GetCoordinatorStatus Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 	// (GET /coordinator/status)
 	GetCoordinatorStatus(ctx context.Context, request GetCoordinatorStatusRequestObject) (GetCoordinatorStatusResponseObject, error)
+	// GetDispatch How jobs are given out.
+	// (GET /dispatch)
+	GetDispatch(ctx context.Context, request GetDispatchRequestObject) (GetDispatchResponseObject, error)
+	// PutDispatch Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
+	// (PUT /dispatch)
+	PutDispatch(ctx context.Context, request PutDispatchRequestObject) (PutDispatchResponseObject, error)
 	// PreviewEstimate What a job like this is expected to cost, before it exists.
 	// (POST /estimates)
 	PreviewEstimate(ctx context.Context, request PreviewEstimateRequestObject) (PreviewEstimateResponseObject, error)
@@ -9721,6 +9844,75 @@ func (sh *strictHandler) GetCoordinatorStatus(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetCoordinatorStatusResponseObject); ok {
 		return validResponse.VisitGetCoordinatorStatusResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetDispatch operation middleware
+func (sh *strictHandler) GetDispatch(ctx echo.Context) error {
+	var request GetDispatchRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDispatch(ctx.Request().Context(), request.(GetDispatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDispatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetDispatchResponseObject); ok {
+		return validResponse.VisitGetDispatchResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PutDispatch operation middleware
+func (sh *strictHandler) PutDispatch(ctx echo.Context) error {
+	var request PutDispatchRequestObject
+
+	var body PutDispatchJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutDispatch(ctx.Request().Context(), request.(PutDispatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutDispatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PutDispatchResponseObject); ok {
+		return validResponse.VisitPutDispatchResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -91,6 +91,7 @@ type Server struct {
 	budgetHandlers
 	priceHandlers
 	stopHandlers
+	dispatchHandlers
 	claimHandlers
 	estimateHandlers
 	eventHandlers
@@ -130,6 +131,7 @@ func New(d Deps) *Server {
 		budgetHandlers:      budgetHandlers{&d},
 		priceHandlers:       priceHandlers{&d},
 		stopHandlers:        stopHandlers{&d},
+		dispatchHandlers:    dispatchHandlers{&d},
 		estimateHandlers:    estimateHandlers{&d},
 		eventHandlers:       eventHandlers{&d},
 		factoryHandlers:     factoryHandlers{&d},

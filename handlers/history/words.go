@@ -44,7 +44,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.BudgetStopped: "budget left used up", eventlog.BudgetAdjusted: "budget was wrong",
 	eventlog.BudgetRepaired: "budget repaired", eventlog.PriceSaved: "price saved",
 	eventlog.PriceAsked: "price asked", eventlog.PriceDecided: "price decided", eventlog.UsagePriced: "usage priced",
-	eventlog.FleetStopped: "stopped", eventlog.FleetReleased: "released",
+	eventlog.FleetStopped: "stopped", eventlog.FleetReleased: "released", eventlog.DispatchChanged: "dispatch",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",

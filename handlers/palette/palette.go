@@ -137,6 +137,7 @@ var palettePages = []struct {
 	{view.Row{URL: links.Workspace, Icon: "settings", Text: "Workspace", Note: "Settings"}, tenancy.ReadBoard, true},
 	{view.Row{URL: links.Members, Icon: "users", Text: "Members", Note: "Settings"}, tenancy.ReadBoard, true},
 	{view.Row{URL: links.Products, Icon: "package", Text: "Products and repos", Note: "Settings"}, tenancy.ReadBoard, true},
+	{view.Row{URL: links.Dispatch, Icon: "gauge", Text: "Dispatch", Note: "Settings"}, tenancy.Manage, true},
 	{view.Row{URL: links.Tokens, Icon: "key-round", Text: "Tokens", Note: "Settings"}, tenancy.SignedIn, true},
 	{view.Row{URL: links.Connect, Icon: "terminal", Text: "Connect an agent", Note: "Settings"}, tenancy.ReadBoard, true},
 	{view.Row{URL: links.Secrets, Icon: "lock", Text: "Encryption", Note: "Settings"}, tenancy.Manage, true},

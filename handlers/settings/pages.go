@@ -1,5 +1,5 @@
 // Package settings is the settings: the own account, workspaces, members,
-// products, tokens, encryption keys and the audit.
+// products, dispatch, tokens, encryption keys and the audit.
 package settings
 
 import (
@@ -19,7 +19,7 @@ func New(s *web.Site) *Pages { return &Pages{s} }
 // Routes returns the pages and actions, each with the permission it needs.
 func (p *Pages) Routes() []web.Route {
 	return slices.Concat((&accountPages{p}).routes(), (&workspacePages{p}).routes(), (&memberPages{p}).routes(),
-		(&productPages{p}).routes(), (&tokenPages{p}).routes(), (&recordPages{p}).routes())
+		(&productPages{p}).routes(), (&dispatchPages{p}).routes(), (&tokenPages{p}).routes(), (&recordPages{p}).routes())
 }
 
 // accountPages are the own account: name, password, second factor, sessions and log ins.
@@ -87,6 +87,16 @@ func (p *productPages) routes() []web.Route {
 		web.Post("/settings/products/:product/pause", tenancy.Manage, p.productPause),
 		web.Post("/settings/products/:product/resume", tenancy.Manage, p.productResume),
 		web.Post("/settings/products/:product/delete", tenancy.Manage, p.productDelete),
+	}
+}
+
+// dispatchPages are how jobs are given out.
+type dispatchPages struct{ *Pages }
+
+func (p *dispatchPages) routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Dispatch, tenancy.Manage, p.dispatchShow),
+		web.Post(links.Dispatch, tenancy.Manage, p.dispatchChange),
 	}
 }
 

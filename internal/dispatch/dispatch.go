@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/dispatch/stop"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -37,6 +38,7 @@ type (
 	enrolService    = enrol.Service
 	recoveryService = recovery.Service
 	reportService   = report.Service
+	settingService  = setting.Service
 	stopService     = stop.Service
 )
 
@@ -47,6 +49,7 @@ type Service struct {
 	*enrolService
 	*recoveryService
 	*reportService
+	*settingService
 	*stopService
 
 	effects *lease.Effects
@@ -70,6 +73,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, conten
 		claimService:    claims,
 		enrolService:    agents,
 		recoveryService: reaper,
+		settingService:  setting.New(d, wake),
 		stopService:     stop.New(d, wake, effects),
 		reportService:   report.New(d, list, wake, tokens, agents, waiters, effects, claims, contents),
 	}

@@ -111,6 +111,7 @@ const (
 	KeyRotationDone  Type = "key.rotation_done"
 	FleetStopped     Type = "fleet.stopped" // by a person: all of it, or products
 	FleetReleased    Type = "fleet.released"
+	DispatchChanged  Type = "dispatch.changed" // how jobs are given out
 	FactoryDrained   Type = "factory.drained"
 	FactoryUndrained Type = "factory.undrained"
 	FactoryRemoved   Type = "factory.removed"

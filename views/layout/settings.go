@@ -11,6 +11,7 @@ const (
 	TabWorkspace SettingsTab = "workspace"
 	TabMembers   SettingsTab = "members"
 	TabProducts  SettingsTab = "products"
+	TabDispatch  SettingsTab = "dispatch"
 	TabTokens    SettingsTab = "tokens"
 	TabConnect   SettingsTab = "connect"
 	TabSecrets   SettingsTab = "secrets"
@@ -29,6 +30,7 @@ var settingsEntries = []settingsEntry{
 	{TabWorkspace, links.Workspace, "settings", "Workspace", false},
 	{TabMembers, links.Members, "users", "Members", false},
 	{TabProducts, links.Products, "package", "Products and repos", false},
+	{TabDispatch, links.Dispatch, "gauge", "Dispatch", true},
 	{TabTokens, links.Tokens, "key-round", "Tokens", false},
 	{TabConnect, links.Connect, "terminal", "Connect an agent", false},
 	{TabSecrets, links.Secrets, "lock", "Encryption", true},

@@ -9,5 +9,6 @@ const (
 	Connect   = "/settings/connect"
 	Secrets   = "/settings/secrets"
 	Audit     = "/settings/audit"
+	Dispatch  = "/settings/dispatch"
 	Workspace = "/settings/workspace"
 )

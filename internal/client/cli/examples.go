@@ -92,6 +92,8 @@ var examples = map[string]string{
 	"product remove":       "product remove payments",
 	"product set":          "product set payments --add-repo ledger-api --review --merge-by worker",
 	"product show":         "product show payments",
+	"dispatch set":         "dispatch set --product-weight billing=3 --ageing-minutes 60",
+	"dispatch show":        "dispatch show",
 	"release":              "release\nrelease billing",
 	"sim":                  "sim --factories 5 --agents 20",
 	"stop":                 "stop --hold all --reason \"The model writes nonsense\"\nstop billing --reason \"The release branch is cut\"",

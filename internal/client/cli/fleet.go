@@ -5,9 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -271,4 +274,97 @@ func longer(a, b string) string {
 		return b
 	}
 	return a
+}
+
+func dispatchCommand(c *cli) *cobra.Command {
+	return group("dispatch", "How jobs are given out", append(c.verbsBelow("dispatch"), dispatchSet(c))...)
+}
+
+// dispatchFlags set what is not in a map.
+var dispatchFlags = []flag{
+	{"mode", "mode", "`who` decides which agent gets a job: pull", nil},
+	{"offer-seconds", "offer_seconds", "how long a factory has to take what it was offered: 5 to 300", nil},
+	{"affinity-seconds", "affinity_seconds", "for how long a job waits for a factory that has what it needs at hand: 0 to 60", nil},
+	{"preempt-gap", "preempt_gap", "by how much a job must be more urgent than one that runs to be given its seat; 0 is never", nil},
+	{"ageing-minutes", "ageing_minutes", "after how many minutes a ready job counts as more urgent by one; 0 is never", nil},
+	{"short-jobs-first", "short_jobs_first", "whether, of jobs as urgent, those with the shorter estimate come first", nil},
+}
+
+func dispatchSet(c *cli) *cobra.Command {
+	cmd := c.command("set", "Change what is named of how jobs are given out\n"+
+		"Changes what is named; the rest stays. It holds from the next claim on.", "putDispatch")
+	takes := reflect.TypeFor[api.DispatchChange]()
+	flags := cmd.Flags()
+	addFlags(flags, takes, dispatchFlags)
+	var products, weights []string
+	flags.StringArrayVar(&products, "product-weight", nil, "a product's share of what is given out: `PRODUCT=1..100`; repeatable")
+	flags.StringArrayVar(&weights, "weight", nil, "what a thing counts where factories are compared: `THING=0..10`; repeatable")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		given, err := c.fields(flags, takes, dispatchFlags)
+		if err != nil {
+			return err
+		}
+		for flag, in := range map[string]struct {
+			field string
+			lines []string
+		}{"product-weight": {"product_weights", products}, "weight": {"weights", weights}} {
+			if len(in.lines) == 0 {
+				continue
+			}
+			if given[in.field], err = parseWeights(in.lines); err != nil {
+				return fail(exitUsage, "--%s: %w", flag, err)
+			}
+		}
+		if len(given) == 0 {
+			return fail(exitUsage, "nothing is named that is to change")
+		}
+		change, err := parameters[api.DispatchChange](given)
+		if err != nil {
+			return fail(exitUsage, "%w", err)
+		}
+		server, err := c.connect()
+		if err != nil {
+			return err
+		}
+		return answer(c, printDispatch)(server.PutDispatch(cmd.Context(), *change))
+	}
+	return cmd
+}
+
+// parseWeights reads lines of the form NAME=NUMBER.
+func parseWeights(lines []string) (map[string]int, error) {
+	list := map[string]int{}
+	for _, line := range lines {
+		at := strings.LastIndex(line, "=")
+		n, err := strconv.Atoi(line[at+1:])
+		if at < 1 || err != nil {
+			return nil, fmt.Errorf("%q is not of the form NAME=NUMBER", line)
+		}
+		list[line[:at]] = n
+	}
+	return list, nil
+}
+
+func printDispatch(_ *screen, w io.Writer, d api.DispatchSettings) {
+	out := facts{w}
+	never := func(n int, text string) string {
+		if n == 0 {
+			return "never"
+		}
+		return fmt.Sprintf(text, n)
+	}
+	out.line("mode", string(d.Mode))
+	out.line("ageing", never(d.AgeingMinutes, "one priority every %d minutes"))
+	out.line("preemption", never(d.PreemptGap, "by jobs that are more urgent by %d"))
+	out.line("short first", yesOrEmpty(d.ShortJobsFirst))
+	out.line("offers stand", fmt.Sprintf("%d s", d.OfferSeconds))
+	out.line("affinity", fmt.Sprintf("%d s", d.AffinitySeconds))
+	var products []string
+	for _, name := range slices.Sorted(maps.Keys(d.ProductWeights)) {
+		products = append(products, fmt.Sprintf("%s %d", name, d.ProductWeights[name]))
+	}
+	out.line("products", strings.Join(products, ", "))
+	x := d.Weights
+	out.line("weights", fmt.Sprintf("capability_fit %d, affinity %d, load %d, cost_fit %d, health %d, starvation %d, anti_affinity %d",
+		x.CapabilityFit, x.Affinity, x.Load, x.CostFit, x.Health, x.Starvation, x.AntiAffinity))
 }

@@ -34,6 +34,8 @@ var verbs = []verb{
 
 	{"", "stops", "List what is stopped", "listStops", nil, showAll((*api.Client).ListStops, printStops)},
 
+	{"dispatch", "show", "Show how jobs are given out", "getDispatch", nil, showAll((*api.Client).GetDispatch, printDispatch)},
+
 	{"job", "explain JOB", "Say why a job does not run", "explainJob", nil, showOne((*api.Client).ExplainJob, printExplanation)},
 	{"job", "stats", "Count jobs by status and product", "getStats", nil, showAll((*api.Client).GetStats, printStats)},
 

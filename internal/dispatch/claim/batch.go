@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/batch"
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -82,6 +83,7 @@ type claimBatch struct {
 	items     []*claimItem
 
 	agents        map[ids.ID]claimant
+	settings      setting.Present // as the agents were read
 	locked        map[ids.ID]bool // agents that are locked with their factories
 	products      products
 	hinted        []int64            // lanes that the agents served in their last claims
@@ -188,6 +190,9 @@ func (b *claimBatch) authenticate() error {
 	if err := b.read(before...); err != nil {
 		return err
 	}
+	if err := b.readSettings(); err != nil {
+		return err
+	}
 	for _, c := range b.unanswered() {
 		c.Res.began = began
 		if b.filling && b.budgets.Any {
@@ -240,6 +245,17 @@ func (b *claimBatch) read(before ...func(db.Tx) error) error {
 
 func (b *claimBatch) readAgents(tx db.Tx, agents []ids.ID) (err error) {
 	b.agents, err = readClaimants(b.ctx, tx, b.workspace, b.s.leaseWatermarks.of(agents))
+	return err
+}
+
+// readSettings notes how the workspace gives its jobs out. Where that is as the claims before
+// have read it nothing is read.
+func (b *claimBatch) readSettings() (err error) {
+	var version int64
+	for _, a := range b.agents {
+		version = a.SettingVersion
+	}
+	b.settings, err = b.s.settings.Of(b.ctx, b.tx, b.workspace, version)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
 	"github.com/fleetboard/fleetboard/internal/batch"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/spend/prices"
@@ -34,6 +35,7 @@ type Service struct {
 	lanes           *laneCache
 	watermarks      *scanWatermarks
 	leaseWatermarks *leaseWatermarks
+	settings        *setting.Cache
 	claims          *batch.Queue[claimCall, claimResult]
 	// unsubscribe ends the subscriptions to wake-ups.
 	unsubscribe []func()
@@ -42,7 +44,8 @@ type Service struct {
 // New returns the claims of the jobs kept in d. Close ends its subscriptions.
 func New(d *db.DB, list *jobs.Service, wake Subscriber, reaper Reaper, waiters *waitlist.List, effects *lease.Effects) *Service {
 	s := &Service{db: d, jobs: list, reaper: reaper, waiters: waiters, effects: effects,
-		lanes: newLaneCache(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks()}
+		lanes: newLaneCache(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks(),
+		settings: setting.NewCache()}
 	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
 	s.waiters.Watch = s.pollLanes
 	s.unsubscribe = []func(){wake.Subscribe("lane:", s.wakeLane), wake.Subscribe("seat:", s.waiters.SeatFreed),

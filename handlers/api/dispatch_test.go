@@ -1,0 +1,69 @@
+package api_test
+
+import (
+	"testing"
+
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/fault"
+)
+
+// What is changed of how jobs are given out is changed, the rest stays, and the log has both.
+func TestDispatchIsChangedInParts(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	w.as(w.owner, "PUT", "/products/ledger", object{}).want(201)
+	before := w.as(w.owner, "GET", "/dispatch", nil).want(200)
+	if before.text("mode") != "pull" || before.number("offer_seconds") != 15 || before.number("ageing_minutes") != 0 ||
+		before.number("weights", "load") != 2 || before.at("product_weights", "default") != nil {
+		t.Errorf("by default: %s", before.raw)
+	}
+	w.as(w.owner, "PUT", "/dispatch", object{"mode": "pull", "ageing_minutes": 60, "weights": object{"load": 7},
+		"product_weights": object{"ledger": 3, "default": 2}}).want(200)
+	after := w.as(w.owner, "PUT", "/dispatch", object{"short_jobs_first": true, "product_weights": object{"default": 1}}).want(200)
+	if again := w.as(w.owner, "GET", "/dispatch", nil).want(200); string(again.raw) != string(after.raw) {
+		t.Errorf("answered %s, read %s", after.raw, again.raw)
+	}
+	if after.number("ageing_minutes") != 60 || after.number("weights", "load") != 7 || after.number("weights", "health") != 3 ||
+		after.number("product_weights", "ledger") != 3 || after.at("product_weights", "default") != nil || after.at("short_jobs_first") != true {
+		t.Errorf("after: %s", after.raw)
+	}
+	w.as(w.owner, "PUT", "/dispatch", object{"ageing_minutes": 60}).want(200) // nothing new
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM event WHERE type = 'dispatch.changed'`); n != 2 {
+		t.Errorf("%d events; want 2", n)
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM event WHERE type = 'dispatch.changed' AND changes @> '[
+		{"field": "product_weights.default", "old": 2, "new": 1}, {"field": "short_jobs_first", "old": false, "new": true}]'
+		AND jsonb_array_length(changes) = 2`); n != 1 {
+		t.Errorf("%d events say what the second call changed", n)
+	}
+}
+
+func TestDispatchHasItsBounds(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	for _, c := range []struct {
+		change object
+		field  string
+	}{
+		{object{"mode": "targeted"}, "mode"},
+		{object{"mode": "shadow"}, "mode"},
+		{object{"offer_seconds": 4}, "offer_seconds"},
+		{object{"affinity_seconds": 61}, "affinity_seconds"},
+		{object{"preempt_gap": 11}, "preempt_gap"},
+		{object{"ageing_minutes": -1}, "ageing_minutes"},
+		{object{"ageing_minutes": 10081}, "ageing_minutes"},
+		{object{"weights": object{"load": 11}}, "weights.load"},
+		{object{"product_weights": object{"default": 0}}, "product_weights.default"},
+		{object{"product_weights": object{"default": 101}}, "product_weights.default"},
+		{object{"product_weights": object{"nowhere": 2}}, "product_weights.nowhere"},
+	} {
+		w.as(w.owner, "PUT", "/dispatch", c.change).want(422).refused(fault.Validation, c.field)
+	}
+	w.as(w.owner, "PUT", "/dispatch", object{"weights": object{"luck": 1}}).want(400).refused(fault.Malformed, "weights.luck")
+	agent := w.agent("ada")
+	w.as(agent, "GET", "/dispatch", nil).want(403).refused(fault.Forbidden)
+	w.as(agent, "PUT", "/dispatch", object{"preempt_gap": 1}).want(403).refused(fault.Forbidden)
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM dispatch_setting`); n != 0 {
+		t.Error("a refused change was saved")
+	}
+}
