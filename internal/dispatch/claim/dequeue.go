@@ -114,9 +114,8 @@ func (b *claimBatch) takeFor(group []*claimItem) error {
 	return nil
 }
 
-// takeFrom takes up to n jobs, lane by lane: from the most urgent lane those that
-// are at least as urgent as the next lane's head, then it looks again. A job that
-// another claim is taking is passed over.
+// takeFrom takes up to n jobs of the most urgent ones, of as urgent ones by the turns of their
+// products, then it looks again. A job that another claim is taking is passed over.
 func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
 	var taken []ids.ID
 	dry := map[int64]bool{}
@@ -129,7 +128,11 @@ func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
 				return nil, err
 			}
 		}
-		heads = slices.DeleteFunc(b.headsFor(c, heads), func(h head) bool { return dry[h.lane] })
+		heads = b.headsFor(c, heads)
+		if err := b.forgetIdle(c, heads); err != nil {
+			return nil, err
+		}
+		heads = slices.DeleteFunc(heads, func(h head) bool { return dry[h.lane] })
 		if len(heads) == 0 && len(b.watermarks) > 0 {
 			b.watermarks = nil // once more, from the top
 			continue
@@ -137,25 +140,27 @@ func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
 		if len(heads) == 0 {
 			break
 		}
-		rows, err := b.takeLane(c, heads, n-len(taken))
-		if err != nil {
-			return nil, err
+		for _, t := range b.planTurns(c, heads, n-len(taken)) {
+			rows, err := b.takeLane(c, t.lane, t.least, t.jobs)
+			if err != nil {
+				return nil, err
+			}
+			left := t.jobs
+			for _, row := range rows {
+				taken = append(taken, row.job)
+				if row.priority == t.priority {
+					left--
+				}
+			}
+			b.s.strides.takeBack(b.workspace, t.priority, t.competitor, left)
+			dry[t.lane] = again && len(rows) == 0
 		}
-		for _, row := range rows {
-			taken = append(taken, row.job)
-		}
-		dry[heads[0].lane] = again && len(rows) == 0
 	}
 	return taken, nil
 }
 
-// takeLane takes up to n jobs for a claim from the lane of the first head, in its order.
-func (b *claimBatch) takeLane(c *claimItem, heads []head, n int) ([]readyKey, error) {
-	lane := heads[0].lane
-	var least int
-	if len(heads) > 1 {
-		least = heads[1].priority
-	}
+// takeLane takes up to n jobs of at least a priority for a claim from a lane, in its order.
+func (b *claimBatch) takeLane(c *claimItem, lane int64, least, n int) ([]readyKey, error) {
 	if len(c.narrow(c.products[lane])) > 0 {
 		return b.takeOutside(c, lane, least, n)
 	}

@@ -9,7 +9,7 @@
 //  4. heads: the first ready job of each lane; whoever has none is answered here, and
 //     nothing is written;
 //  5. reserve: factories and agents are locked, their seats counted;
-//  6. dequeue: the most urgent jobs leave job_ready, lane by lane;
+//  6. dequeue: the most urgent jobs leave job_ready, lane by lane, products in turn;
 //  7. afford: those that their budgets cannot pay wait for a budget;
 //  8. lease: leases, attempts and events are written, the jobs read;
 //  9. ask: a person is asked about the models without a price, each once.
@@ -19,7 +19,8 @@
 // only then sleeps. So no wake-up falls between the reading and the wait. It holds no
 // connection.
 //
-// Jobs are given by priority, then by how long they are ready, with one exception: where
+// Jobs are given by priority, then by the turns of their products (strides.go), then by how long
+// they are ready, with one exception: where
 // taken jobs cannot be removed from the queue yet, because somebody holds a snapshot open,
 // a lane is read from a watermark on, before which there was no job a moment ago. A more
 // urgent job that comes behind the watermark's back is passed over until it ends: a

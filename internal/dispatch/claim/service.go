@@ -36,6 +36,7 @@ type Service struct {
 	watermarks      *scanWatermarks
 	leaseWatermarks *leaseWatermarks
 	settings        *setting.Cache
+	strides         *strides
 	claims          *batch.Queue[claimCall, claimResult]
 	// unsubscribe ends the subscriptions to wake-ups.
 	unsubscribe []func()
@@ -45,7 +46,7 @@ type Service struct {
 func New(d *db.DB, list *jobs.Service, wake Subscriber, reaper Reaper, waiters *waitlist.List, effects *lease.Effects) *Service {
 	s := &Service{db: d, jobs: list, reaper: reaper, waiters: waiters, effects: effects,
 		lanes: newLaneCache(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks(),
-		settings: setting.NewCache()}
+		settings: setting.NewCache(), strides: newStrides()}
 	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
 	s.waiters.Watch = s.pollLanes
 	s.unsubscribe = []func(){wake.Subscribe("lane:", s.wakeLane), wake.Subscribe("seat:", s.waiters.SeatFreed),
