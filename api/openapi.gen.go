@@ -1266,6 +1266,33 @@ func (e ReasoningWho) Valid() bool {
 	}
 }
 
+// Defines values for ScalingStep.
+const (
+	ScalingStepDraining  ScalingStep = "draining"
+	ScalingStepEnded     ScalingStep = "ended"
+	ScalingStepFailed    ScalingStep = "failed"
+	ScalingStepStarting  ScalingStep = "starting"
+	ScalingStepUndrained ScalingStep = "undrained"
+)
+
+// Valid indicates whether the value is a known member of the ScalingStep enum.
+func (e ScalingStep) Valid() bool {
+	switch e {
+	case ScalingStepDraining:
+		return true
+	case ScalingStepEnded:
+		return true
+	case ScalingStepFailed:
+		return true
+	case ScalingStepStarting:
+		return true
+	case ScalingStepUndrained:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Serialise.
 const (
 	SerialiseNone  Serialise = "none"
@@ -2034,6 +2061,16 @@ type BulkItemAnswer struct {
 // CacheShare What part of all that models read came from a cache, 0 to 1; null where they read nothing.
 type CacheShare = json.Number
 
+// CanBeStarted A pool can start a factory that could run the job.
+type CanBeStarted struct {
+	// AtMaximum Set where the pool has as many factories as it may, to that number: the job waits until one of them is free.
+	AtMaximum *int `json:"at_maximum,omitempty"`
+
+	// ColdStartSeconds How long that takes, as measured; left out where nothing was.
+	ColdStartSeconds *int   `json:"cold_start_seconds,omitempty"`
+	Pool             string `json:"pool"`
+}
+
 // CapabilityList Tokens such as `os:linux` or `node:20`.
 type CapabilityList = []string
 
@@ -2432,10 +2469,12 @@ type EventTail struct {
 
 // Explanation defines model for Explanation.
 type Explanation struct {
-	EligibleFactories   []string    `json:"eligible_factories"`
-	IneligibleFactories []Misfit    `json:"ineligible_factories"`
-	Reasons             []Reasoning `json:"reasons"`
-	Status              JobStatus   `json:"status"`
+	// CanBeStarted A pool can start a factory that could run the job.
+	CanBeStarted        *CanBeStarted `json:"can_be_started,omitempty"`
+	EligibleFactories   []string      `json:"eligible_factories"`
+	IneligibleFactories []Misfit      `json:"ineligible_factories"`
+	Reasons             []Reasoning   `json:"reasons"`
+	Status              JobStatus     `json:"status"`
 }
 
 // Export defines model for Export.
@@ -2503,8 +2542,11 @@ type Factory struct {
 	Name string `json:"name"`
 
 	// Offers The whole advertised set: capabilities, os, engines and repos.
-	Offers  []string  `json:"offers"`
-	OS      string    `json:"os"`
+	Offers []string `json:"offers"`
+	OS     string   `json:"os"`
+
+	// Pool The pool that it belongs to, empty where it belongs to none.
+	Pool    string    `json:"pool"`
 	Repos   []Repo    `json:"repos"`
 	Rescued []Rescued `json:"rescued"`
 	Seats   int       `json:"seats"`
@@ -2530,10 +2572,13 @@ type FactoryInfo struct {
 	Host         *string         `json:"host,omitempty"`
 	Name         string          `json:"name"`
 	OS           *string         `json:"os,omitempty"`
-	Repos        *[]Repo         `json:"repos,omitempty"`
-	Rescued      *[]Rescued      `json:"rescued,omitempty"`
-	Seats        *int            `json:"seats,omitempty"`
-	Unavailable  *[]Unavailable  `json:"unavailable,omitempty"`
+
+	// Pool The pool that it belongs to, said when an agent registers; the enrolment token must reach all that the pool offers and its products. Heartbeats leave it as it is.
+	Pool        *string        `json:"pool,omitempty"`
+	Repos       *[]Repo        `json:"repos,omitempty"`
+	Rescued     *[]Rescued     `json:"rescued,omitempty"`
+	Seats       *int           `json:"seats,omitempty"`
+	Unavailable *[]Unavailable `json:"unavailable,omitempty"`
 }
 
 // FactoryPage defines model for FactoryPage.
@@ -2542,6 +2587,20 @@ type FactoryPage struct {
 
 	// NextCursor Cursor of the next page; empty at the end.
 	NextCursor NextCursor `json:"next_cursor"`
+}
+
+// FactoryStart defines model for FactoryStart.
+type FactoryStart struct {
+	By        string     `json:"by"`
+	Detail    string     `json:"detail"`
+	DrainedAt *time.Time `json:"drained_at,omitempty"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Factory   string     `json:"factory"`
+
+	// Failed Whether it has ended by itself.
+	Failed       bool       `json:"failed"`
+	RegisteredAt *time.Time `json:"registered_at,omitempty"`
+	StartedAt    time.Time  `json:"started_at"`
 }
 
 // Failure defines model for Failure.
@@ -3451,6 +3510,138 @@ type PlainAction struct {
 	Version *Version `json:"version,omitempty"`
 }
 
+// Pool defines model for Pool.
+type Pool struct {
+	// ColdStartSeconds The middle of the last 20 starts that were measured, at least 1; left out where none was.
+	ColdStartSeconds *int      `json:"cold_start_seconds,omitempty"`
+	CoolDownSeconds  int       `json:"cool_down_seconds"`
+	CreatedAt        time.Time `json:"created_at"`
+
+	// Draining Its factories that live and take none.
+	Draining int `json:"draining"`
+
+	// Factories Its factories that live and take jobs.
+	Factories    int             `json:"factories"`
+	Max          int             `json:"max"`
+	Min          int             `json:"min"`
+	MinIdle      int             `json:"min_idle"`
+	Name         string          `json:"name"`
+	Offers       PoolOffersShown `json:"offers"`
+	ProductScope []string        `json:"product_scope"`
+
+	// Starting Those that a scaler starts and that have not registered yet.
+	Starting  int       `json:"starting"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// PoolDemand defines model for PoolDemand.
+type PoolDemand struct {
+	// AtMaximum Whether more factories are wanted than `max` allows.
+	AtMaximum bool `json:"at_maximum"`
+
+	// Draining Its factories that live and take none.
+	Draining int `json:"draining"`
+
+	// Factories Its factories that live and take jobs.
+	Factories int `json:"factories"`
+	MinIdle   int `json:"min_idle"`
+
+	// Offered Jobs that are offered to its factories and not taken yet.
+	Offered int `json:"offered"`
+
+	// Queued Jobs that wait for a factory of this pool. Of each kind of job at most 10,000 are counted.
+	Queued int `json:"queued"`
+
+	// Running Jobs that its factories hold, also those of a factory that is dead and whose lease has not ended.
+	Running int `json:"running"`
+
+	// Start How many are to be started now: `value` less `factories` and `starting`, as far as `max` allows.
+	Start    int `json:"start"`
+	Starting int `json:"starting"`
+
+	// Value How many factories there should be, those that are there and those that are being started among them: `queued`, `offered` and `running` together by the seats of a factory, rounded up, and `min_idle` beside them; at least `min`, at most `max`.
+	Value int `json:"value"`
+}
+
+// PoolHistory defines model for PoolHistory.
+type PoolHistory struct {
+	// Members Its factories by name; at most 200.
+	Members []PoolMember `json:"members"`
+
+	// Samples Steps of five minutes, the oldest first; those in which nothing was recorded are left out.
+	Samples []PoolSample `json:"samples"`
+
+	// Starts The newest first; at most 50.
+	Starts []FactoryStart `json:"starts"`
+}
+
+// PoolList defines model for PoolList.
+type PoolList struct {
+	Items []Pool `json:"items"`
+}
+
+// PoolMember defines model for PoolMember.
+type PoolMember struct {
+	Draining   bool       `json:"draining"`
+	EndedAt    *time.Time `json:"ended_at,omitempty"`
+	Factory    string     `json:"factory"`
+	Host       string     `json:"host"`
+	Live       bool       `json:"live"`
+	Seats      int        `json:"seats"`
+	SeatsTaken int        `json:"seats_taken"`
+}
+
+// PoolOffers What each factory of the pool would offer.
+type PoolOffers struct {
+	Capabilities *[]string `json:"capabilities,omitempty"`
+	Engines      *[]string `json:"engines,omitempty"`
+	OS           *string   `json:"os,omitempty"`
+
+	// Repos By name.
+	Repos *[]string `json:"repos,omitempty"`
+	Seats *int      `json:"seats,omitempty"`
+}
+
+// PoolOffersShown defines model for PoolOffersShown.
+type PoolOffersShown struct {
+	Capabilities []string `json:"capabilities"`
+	Engines      []string `json:"engines"`
+	OS           string   `json:"os"`
+	Repos        []string `json:"repos"`
+	Seats        int      `json:"seats"`
+}
+
+// PoolSample The most that there was within five minutes.
+type PoolSample struct {
+	At        time.Time `json:"at"`
+	Factories int       `json:"factories"`
+	Queued    int       `json:"queued"`
+	Running   int       `json:"running"`
+	Starting  int       `json:"starting"`
+	Value     int       `json:"value"`
+}
+
+// PoolTemplate defines model for PoolTemplate.
+type PoolTemplate struct {
+	// CoolDownSeconds How long fewer factories have to be needed until a scaler ends one.
+	CoolDownSeconds *int `json:"cool_down_seconds,omitempty"`
+
+	// Max How many there are at most. Together they may have 10,000 seats. 0 starts none.
+	Max int `json:"max"`
+
+	// Min How many factories there are at least; at most `max`.
+	Min *int `json:"min,omitempty"`
+
+	// MinIdle How many factories there are beside those that the jobs need; at most `max`.
+	MinIdle *int `json:"min_idle,omitempty"`
+
+	// Offers What each factory of the pool would offer.
+	Offers PoolOffers `json:"offers"`
+
+	// ProductScope The products whose jobs its factories may have, by name; none is all.
+	ProductScope *[]string `json:"product_scope,omitempty"`
+}
+
 // Price defines model for Price.
 type Price struct {
 	// BatchFactor The part of the price that usage in batches costs: `0.5`.
@@ -3767,7 +3958,9 @@ type Rescued struct {
 
 // Routability defines model for Routability.
 type Routability struct {
-	EligibleFactories []string `json:"eligible_factories"`
+	// CanBeStarted A pool can start a factory that could run the job.
+	CanBeStarted      *CanBeStarted `json:"can_be_started,omitempty"`
+	EligibleFactories []string      `json:"eligible_factories"`
 
 	// IneligibleFactories The nearest first.
 	IneligibleFactories []Misfit `json:"ineligible_factories"`
@@ -3788,6 +3981,24 @@ type RoutabilityRequest struct {
 	Priority     *int      `json:"priority,omitempty"`
 	Product      *string   `json:"product,omitempty"`
 	Repo         *string   `json:"repo,omitempty"`
+}
+
+// Scaling defines model for Scaling.
+type Scaling struct {
+	// Detail Why it has ended, in one line.
+	Detail  *string `json:"detail,omitempty"`
+	Factory string  `json:"factory"`
+
+	// Step `failed` where it has ended by itself.
+	Step ScalingStep `json:"step"`
+}
+
+// ScalingStep `failed` where it has ended by itself.
+type ScalingStep string
+
+// ScalingAnswer defines model for ScalingAnswer.
+type ScalingAnswer struct {
+	Start *FactoryStart `json:"start,omitempty"`
 }
 
 // Serialise Which jobs of one repo are not worked on at once: `none`; `repo`, all but one; `paths`, those whose declared `files` can touch one path. A job without `files` counts as `**`. The default is `none`.
@@ -4181,6 +4392,9 @@ type Limit = int
 
 // MessagePath defines model for MessagePath.
 type MessagePath = string
+
+// PoolPath defines model for PoolPath.
+type PoolPath = string
 
 // ProductPath defines model for ProductPath.
 type ProductPath = string
@@ -4688,6 +4902,12 @@ type SendMessagesJSONRequestBody = NewMessages
 
 // NackMessageJSONRequestBody defines body for NackMessage for application/json ContentType.
 type NackMessageJSONRequestBody = MessageNack
+
+// PutPoolJSONRequestBody defines body for PutPool for application/json ContentType.
+type PutPoolJSONRequestBody = PoolTemplate
+
+// ScalePoolJSONRequestBody defines body for ScalePool for application/json ContentType.
+type ScalePoolJSONRequestBody = Scaling
 
 // SavePricesJSONRequestBody defines body for SavePrices for application/json ContentType.
 type SavePricesJSONRequestBody = NewPrices
@@ -5897,6 +6117,69 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /messages/{message} (the `GetMessage` operationId).
 	GetMessage(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListPools The pools, by name.
+	//
+	// Corresponds with GET /pools (the `ListPools` operationId).
+	ListPools(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeletePool Takes a pool away. Its factories go on, and belong to none.
+	//
+	// Corresponds with DELETE /pools/{pool} (the `DeletePool` operationId).
+	DeletePool(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetPool One pool.
+	//
+	// Corresponds with GET /pools/{pool} (the `GetPool` operationId).
+	GetPool(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutPoolWithBody Makes a pool, or replaces all of its template. A pool is a named template of factories that a scaler may start.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /pools/{pool} (the `PutPool` operationId).
+	PutPoolWithBody(ctx context.Context, pool PoolPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutPool Makes a pool, or replaces all of its template. A pool is a named template of factories that a scaler may start.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /pools/{pool} (the `PutPool` operationId).
+	PutPool(ctx context.Context, pool PoolPath, body PutPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetPoolDemand How many factories a pool needs now, counted against its template, so that it works while no factory lives.
+	//
+	// `value` is in factories, those that are there among them: what the metrics-api scaler of KEDA reads
+	// (`valueLocation: value`, a target of 1). A job counts for one pool: of those that fit, the one that offers least and
+	// has room. Jobs of products that are paused, stopped or full of reviews do not count, nor those that name a factory.
+	//
+	// Corresponds with GET /pools/{pool}/demand (the `GetPoolDemand` operationId).
+	GetPoolDemand(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetPoolHistory The factories of a pool, its demand in the last two hours, and its newest starts.
+	//
+	// Corresponds with GET /pools/{pool}/history (the `GetPoolHistory` operationId).
+	GetPoolHistory(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ScalePoolWithBody Says what a scaler does with a factory of the pool. A start is granted while the demand asks for one more factory, and is else 409 `in_use`, so that two scalers do not start one too many.
+	//
+	// What lies between `starting` and the registration of the factory is its cold start. A start that nobody registers
+	// counts for five minutes. Of a factory that nobody has started, or that has ended, the other steps change nothing.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /pools/{pool}/scaling (the `ScalePool` operationId).
+	ScalePoolWithBody(ctx context.Context, pool PoolPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ScalePool Says what a scaler does with a factory of the pool. A start is granted while the demand asks for one more factory, and is else 409 `in_use`, so that two scalers do not start one too many.
+	//
+	// What lies between `starting` and the registration of the factory is its cold start. A start that nobody registers
+	// counts for five minutes. Of a factory that nobody has started, or that has ended, the other steps change nothing.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /pools/{pool}/scaling (the `ScalePool` operationId).
+	ScalePool(ctx context.Context, pool PoolPath, body ScalePoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListPrices What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
 	//
@@ -8500,6 +8783,159 @@ func (c *caller) ReadThread(ctx context.Context, thread string, params *ReadThre
 // Corresponds with GET /messages/{message} (the `GetMessage` operationId).
 func (c *caller) GetMessage(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetMessageRequest(c.Server, message)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListPools The pools, by name.
+//
+// Corresponds with GET /pools (the `ListPools` operationId).
+func (c *caller) ListPools(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListPoolsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeletePool Takes a pool away. Its factories go on, and belong to none.
+//
+// Corresponds with DELETE /pools/{pool} (the `DeletePool` operationId).
+func (c *caller) DeletePool(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeletePoolRequest(c.Server, pool)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetPool One pool.
+//
+// Corresponds with GET /pools/{pool} (the `GetPool` operationId).
+func (c *caller) GetPool(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPoolRequest(c.Server, pool)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutPoolWithBody Makes a pool, or replaces all of its template. A pool is a named template of factories that a scaler may start.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /pools/{pool} (the `PutPool` operationId).
+func (c *caller) PutPoolWithBody(ctx context.Context, pool PoolPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutPoolRequestWithBody(c.Server, pool, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutPool Makes a pool, or replaces all of its template. A pool is a named template of factories that a scaler may start.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /pools/{pool} (the `PutPool` operationId).
+func (c *caller) PutPool(ctx context.Context, pool PoolPath, body PutPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutPoolRequest(c.Server, pool, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetPoolDemand How many factories a pool needs now, counted against its template, so that it works while no factory lives.
+//
+// `value` is in factories, those that are there among them: what the metrics-api scaler of KEDA reads
+// (`valueLocation: value`, a target of 1). A job counts for one pool: of those that fit, the one that offers least and
+// has room. Jobs of products that are paused, stopped or full of reviews do not count, nor those that name a factory.
+//
+// Corresponds with GET /pools/{pool}/demand (the `GetPoolDemand` operationId).
+func (c *caller) GetPoolDemand(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPoolDemandRequest(c.Server, pool)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetPoolHistory The factories of a pool, its demand in the last two hours, and its newest starts.
+//
+// Corresponds with GET /pools/{pool}/history (the `GetPoolHistory` operationId).
+func (c *caller) GetPoolHistory(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPoolHistoryRequest(c.Server, pool)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ScalePoolWithBody Says what a scaler does with a factory of the pool. A start is granted while the demand asks for one more factory, and is else 409 `in_use`, so that two scalers do not start one too many.
+//
+// What lies between `starting` and the registration of the factory is its cold start. A start that nobody registers
+// counts for five minutes. Of a factory that nobody has started, or that has ended, the other steps change nothing.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /pools/{pool}/scaling (the `ScalePool` operationId).
+func (c *caller) ScalePoolWithBody(ctx context.Context, pool PoolPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewScalePoolRequestWithBody(c.Server, pool, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ScalePool Says what a scaler does with a factory of the pool. A start is granted while the demand asks for one more factory, and is else 409 `in_use`, so that two scalers do not start one too many.
+//
+// What lies between `starting` and the registration of the factory is its cold start. A start that nobody registers
+// counts for five minutes. Of a factory that nobody has started, or that has ended, the other steps change nothing.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /pools/{pool}/scaling (the `ScalePool` operationId).
+func (c *caller) ScalePool(ctx context.Context, pool PoolPath, body ScalePoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewScalePoolRequest(c.Server, pool, body)
 	if err != nil {
 		return nil, err
 	}
@@ -13902,6 +14338,263 @@ func NewGetMessageRequest(server string, message MessagePath) (*http.Request, er
 	return req, nil
 }
 
+// NewListPoolsRequest constructs an http.Request for the ListPools method
+func NewListPoolsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/pools")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeletePoolRequest constructs an http.Request for the DeletePool method
+func NewDeletePoolRequest(server string, pool PoolPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/pools/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetPoolRequest constructs an http.Request for the GetPool method
+func NewGetPoolRequest(server string, pool PoolPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/pools/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutPoolRequest calls the generic PutPool builder with application/json body
+func NewPutPoolRequest(server string, pool PoolPath, body PutPoolJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutPoolRequestWithBody(server, pool, "application/json", bodyReader)
+}
+
+// NewPutPoolRequestWithBody constructs an http.Request for the PutPool method, with any body, and a specified content type
+func NewPutPoolRequestWithBody(server string, pool PoolPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/pools/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetPoolDemandRequest constructs an http.Request for the GetPoolDemand method
+func NewGetPoolDemandRequest(server string, pool PoolPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/pools/%s/demand", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetPoolHistoryRequest constructs an http.Request for the GetPoolHistory method
+func NewGetPoolHistoryRequest(server string, pool PoolPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/pools/%s/history", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewScalePoolRequest calls the generic ScalePool builder with application/json body
+func NewScalePoolRequest(server string, pool PoolPath, body ScalePoolJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewScalePoolRequestWithBody(server, pool, "application/json", bodyReader)
+}
+
+// NewScalePoolRequestWithBody constructs an http.Request for the ScalePool method, with any body, and a specified content type
+func NewScalePoolRequestWithBody(server string, pool PoolPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/pools/%s/scaling", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListPricesRequest constructs an http.Request for the ListPrices method
 func NewListPricesRequest(server string) (*http.Request, error) {
 	var err error
@@ -16007,6 +16700,79 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /messages/{message} (the `GetMessage` operationId).
 	GetMessageWithResponse(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*GetMessageResponse, error)
+
+	// ListPoolsWithResponse The pools, by name.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /pools (the `ListPools` operationId).
+	ListPoolsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListPoolsResponse, error)
+
+	// DeletePoolWithResponse Takes a pool away. Its factories go on, and belong to none.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /pools/{pool} (the `DeletePool` operationId).
+	DeletePoolWithResponse(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*DeletePoolResponse, error)
+
+	// GetPoolWithResponse One pool.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /pools/{pool} (the `GetPool` operationId).
+	GetPoolWithResponse(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*GetPoolResponse, error)
+
+	// PutPoolWithBodyWithResponse Makes a pool, or replaces all of its template. A pool is a named template of factories that a scaler may start.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /pools/{pool} (the `PutPool` operationId).
+	PutPoolWithBodyWithResponse(ctx context.Context, pool PoolPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutPoolResponse, error)
+
+	// PutPoolWithResponse Makes a pool, or replaces all of its template. A pool is a named template of factories that a scaler may start.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /pools/{pool} (the `PutPool` operationId).
+	PutPoolWithResponse(ctx context.Context, pool PoolPath, body PutPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*PutPoolResponse, error)
+
+	// GetPoolDemandWithResponse How many factories a pool needs now, counted against its template, so that it works while no factory lives.
+	//
+	// `value` is in factories, those that are there among them: what the metrics-api scaler of KEDA reads
+	// (`valueLocation: value`, a target of 1). A job counts for one pool: of those that fit, the one that offers least and
+	// has room. Jobs of products that are paused, stopped or full of reviews do not count, nor those that name a factory.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /pools/{pool}/demand (the `GetPoolDemand` operationId).
+	GetPoolDemandWithResponse(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*GetPoolDemandResponse, error)
+
+	// GetPoolHistoryWithResponse The factories of a pool, its demand in the last two hours, and its newest starts.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /pools/{pool}/history (the `GetPoolHistory` operationId).
+	GetPoolHistoryWithResponse(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*GetPoolHistoryResponse, error)
+
+	// ScalePoolWithBodyWithResponse Says what a scaler does with a factory of the pool. A start is granted while the demand asks for one more factory, and is else 409 `in_use`, so that two scalers do not start one too many.
+	//
+	// What lies between `starting` and the registration of the factory is its cold start. A start that nobody registers
+	// counts for five minutes. Of a factory that nobody has started, or that has ended, the other steps change nothing.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /pools/{pool}/scaling (the `ScalePool` operationId).
+	ScalePoolWithBodyWithResponse(ctx context.Context, pool PoolPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ScalePoolResponse, error)
+
+	// ScalePoolWithResponse Says what a scaler does with a factory of the pool. A start is granted while the demand asks for one more factory, and is else 409 `in_use`, so that two scalers do not start one too many.
+	//
+	// What lies between `starting` and the registration of the factory is its cold start. A start that nobody registers
+	// counts for five minutes. Of a factory that nobody has started, or that has ended, the other steps change nothing.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /pools/{pool}/scaling (the `ScalePool` operationId).
+	ScalePoolWithResponse(ctx context.Context, pool PoolPath, body ScalePoolJSONRequestBody, reqEditors ...RequestEditorFn) (*ScalePoolResponse, error)
 
 	// ListPricesWithResponse What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
 	//
@@ -21696,6 +22462,398 @@ func (r GetMessageResponse) ContentType() string {
 	return ""
 }
 
+// ListPoolsResponseDefaultHeaders the declared response headers of an HTTP default response for ListPools
+type ListPoolsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListPoolsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PoolList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListPoolsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListPoolsResponse) GetJSON200() *PoolList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListPoolsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListPoolsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListPoolsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListPoolsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListPoolsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeletePoolResponseDefaultHeaders the declared response headers of an HTTP default response for DeletePool
+type DeletePoolResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type DeletePoolResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeletePoolResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeletePoolResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeletePoolResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeletePoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeletePoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeletePoolResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetPoolResponseDefaultHeaders the declared response headers of an HTTP default response for GetPool
+type GetPoolResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetPoolResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Pool
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetPoolResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPoolResponse) GetJSON200() *Pool {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetPoolResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPoolResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPoolResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutPoolResponseDefaultHeaders the declared response headers of an HTTP default response for PutPool
+type PutPoolResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type PutPoolResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Pool
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Pool
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutPoolResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutPoolResponse) GetJSON200() *Pool {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PutPoolResponse) GetJSON201() *Pool {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutPoolResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutPoolResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutPoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutPoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutPoolResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetPoolDemandResponseDefaultHeaders the declared response headers of an HTTP default response for GetPoolDemand
+type GetPoolDemandResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetPoolDemandResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PoolDemand
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetPoolDemandResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPoolDemandResponse) GetJSON200() *PoolDemand {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetPoolDemandResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPoolDemandResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPoolDemandResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPoolDemandResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPoolDemandResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetPoolHistoryResponseDefaultHeaders the declared response headers of an HTTP default response for GetPoolHistory
+type GetPoolHistoryResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetPoolHistoryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PoolHistory
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetPoolHistoryResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPoolHistoryResponse) GetJSON200() *PoolHistory {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetPoolHistoryResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPoolHistoryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPoolHistoryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPoolHistoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPoolHistoryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ScalePoolResponseDefaultHeaders the declared response headers of an HTTP default response for ScalePool
+type ScalePoolResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ScalePoolResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ScalingAnswer
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ScalePoolResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ScalePoolResponse) GetJSON200() *ScalingAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ScalePoolResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ScalePoolResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ScalePoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ScalePoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ScalePoolResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListPricesResponseDefaultHeaders the declared response headers of an HTTP default response for ListPrices
 type ListPricesResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -24656,6 +25814,133 @@ func (c *ClientWithResponses) GetMessageWithResponse(ctx context.Context, messag
 		return nil, err
 	}
 	return ParseGetMessageResponse(rsp)
+}
+
+// ListPoolsWithResponse The pools, by name.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /pools (the `ListPools` operationId).
+func (c *ClientWithResponses) ListPoolsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListPoolsResponse, error) {
+	rsp, err := c.ListPools(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListPoolsResponse(rsp)
+}
+
+// DeletePoolWithResponse Takes a pool away. Its factories go on, and belong to none.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /pools/{pool} (the `DeletePool` operationId).
+func (c *ClientWithResponses) DeletePoolWithResponse(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*DeletePoolResponse, error) {
+	rsp, err := c.DeletePool(ctx, pool, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeletePoolResponse(rsp)
+}
+
+// GetPoolWithResponse One pool.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /pools/{pool} (the `GetPool` operationId).
+func (c *ClientWithResponses) GetPoolWithResponse(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*GetPoolResponse, error) {
+	rsp, err := c.GetPool(ctx, pool, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPoolResponse(rsp)
+}
+
+// PutPoolWithBodyWithResponse Makes a pool, or replaces all of its template. A pool is a named template of factories that a scaler may start.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /pools/{pool} (the `PutPool` operationId).
+func (c *ClientWithResponses) PutPoolWithBodyWithResponse(ctx context.Context, pool PoolPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutPoolResponse, error) {
+	rsp, err := c.PutPoolWithBody(ctx, pool, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutPoolResponse(rsp)
+}
+
+// PutPoolWithResponse Makes a pool, or replaces all of its template. A pool is a named template of factories that a scaler may start.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /pools/{pool} (the `PutPool` operationId).
+func (c *ClientWithResponses) PutPoolWithResponse(ctx context.Context, pool PoolPath, body PutPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*PutPoolResponse, error) {
+	rsp, err := c.PutPool(ctx, pool, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutPoolResponse(rsp)
+}
+
+// GetPoolDemandWithResponse How many factories a pool needs now, counted against its template, so that it works while no factory lives.
+//
+// `value` is in factories, those that are there among them: what the metrics-api scaler of KEDA reads
+// (`valueLocation: value`, a target of 1). A job counts for one pool: of those that fit, the one that offers least and
+// has room. Jobs of products that are paused, stopped or full of reviews do not count, nor those that name a factory.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /pools/{pool}/demand (the `GetPoolDemand` operationId).
+func (c *ClientWithResponses) GetPoolDemandWithResponse(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*GetPoolDemandResponse, error) {
+	rsp, err := c.GetPoolDemand(ctx, pool, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPoolDemandResponse(rsp)
+}
+
+// GetPoolHistoryWithResponse The factories of a pool, its demand in the last two hours, and its newest starts.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /pools/{pool}/history (the `GetPoolHistory` operationId).
+func (c *ClientWithResponses) GetPoolHistoryWithResponse(ctx context.Context, pool PoolPath, reqEditors ...RequestEditorFn) (*GetPoolHistoryResponse, error) {
+	rsp, err := c.GetPoolHistory(ctx, pool, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPoolHistoryResponse(rsp)
+}
+
+// ScalePoolWithBodyWithResponse Says what a scaler does with a factory of the pool. A start is granted while the demand asks for one more factory, and is else 409 `in_use`, so that two scalers do not start one too many.
+//
+// What lies between `starting` and the registration of the factory is its cold start. A start that nobody registers
+// counts for five minutes. Of a factory that nobody has started, or that has ended, the other steps change nothing.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /pools/{pool}/scaling (the `ScalePool` operationId).
+func (c *ClientWithResponses) ScalePoolWithBodyWithResponse(ctx context.Context, pool PoolPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ScalePoolResponse, error) {
+	rsp, err := c.ScalePoolWithBody(ctx, pool, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseScalePoolResponse(rsp)
+}
+
+// ScalePoolWithResponse Says what a scaler does with a factory of the pool. A start is granted while the demand asks for one more factory, and is else 409 `in_use`, so that two scalers do not start one too many.
+//
+// What lies between `starting` and the registration of the factory is its cold start. A start that nobody registers
+// counts for five minutes. Of a factory that nobody has started, or that has ended, the other steps change nothing.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /pools/{pool}/scaling (the `ScalePool` operationId).
+func (c *ClientWithResponses) ScalePoolWithResponse(ctx context.Context, pool PoolPath, body ScalePoolJSONRequestBody, reqEditors ...RequestEditorFn) (*ScalePoolResponse, error) {
+	rsp, err := c.ScalePool(ctx, pool, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseScalePoolResponse(rsp)
 }
 
 // ListPricesWithResponse What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
@@ -30262,6 +31547,380 @@ func ParseGetMessageResponse(rsp *http.Response) (*GetMessageResponse, error) {
 	switch {
 	case true:
 		var headers GetMessageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListPoolsResponse parses an HTTP response from a ListPoolsWithResponse call
+func ParseListPoolsResponse(rsp *http.Response) (*ListPoolsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListPoolsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PoolList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListPoolsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeletePoolResponse parses an HTTP response from a DeletePoolWithResponse call
+func ParseDeletePoolResponse(rsp *http.Response) (*DeletePoolResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeletePoolResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeletePoolResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetPoolResponse parses an HTTP response from a GetPoolWithResponse call
+func ParseGetPoolResponse(rsp *http.Response) (*GetPoolResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPoolResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Pool
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetPoolResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutPoolResponse parses an HTTP response from a PutPoolWithResponse call
+func ParsePutPoolResponse(rsp *http.Response) (*PutPoolResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutPoolResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Pool
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Pool
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutPoolResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetPoolDemandResponse parses an HTTP response from a GetPoolDemandWithResponse call
+func ParseGetPoolDemandResponse(rsp *http.Response) (*GetPoolDemandResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPoolDemandResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PoolDemand
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetPoolDemandResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetPoolHistoryResponse parses an HTTP response from a GetPoolHistoryWithResponse call
+func ParseGetPoolHistoryResponse(rsp *http.Response) (*GetPoolHistoryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPoolHistoryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PoolHistory
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetPoolHistoryResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseScalePoolResponse parses an HTTP response from a ScalePoolWithResponse call
+func ParseScalePoolResponse(rsp *http.Response) (*ScalePoolResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ScalePoolResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ScalingAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ScalePoolResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -156,6 +156,7 @@ var systemReads = []string{
 	"job_lease: agent_id claimed_at directive expires_at grace_ends_at job_id progress_at warned_at workspace_id",
 	"job_merge: decided_at workspace_id",
 	"log_seal: digest number signature signer to_id to_xid workspace_id",
+	"pool: workspace_id",
 	"product: merge_by workspace_id",
 	"revocation: at floor reason subject workspace_id",
 	"usage_pricing: workspace_id",

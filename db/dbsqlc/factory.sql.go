@@ -74,11 +74,12 @@ func (q *Queries) FactoryDelete(ctx context.Context, db DBTX, workspaceID uuid.U
 
 const factoryDescribe = `-- name: FactoryDescribe :exec
 UPDATE factory SET os = $1, host = $2, engines = $3, capabilities = $4, repos = $5,
-    unavailable = $6, rescued = $7, seats = $8, enrolment_id = $9, updated_at = now()
-WHERE workspace_id = $10 AND id = $11
-    AND (os, host, engines, capabilities, repos, unavailable, rescued, seats, enrolment_id)
+    unavailable = $6, rescued = $7, seats = $8, enrolment_id = $9,
+    pool_id = $10, updated_at = now()
+WHERE workspace_id = $11 AND id = $12
+    AND (os, host, engines, capabilities, repos, unavailable, rescued, seats, enrolment_id, pool_id)
         IS DISTINCT FROM ($1, $2, $3, $4, $5::jsonb, $6::jsonb, $7::jsonb, $8,
-            $9)
+            $9, $10)
 `
 
 type FactoryDescribeParams struct {
@@ -91,6 +92,7 @@ type FactoryDescribeParams struct {
 	Rescued      json.RawMessage
 	Seats        int
 	EnrolmentID  *uuid.UUID
+	PoolID       *uuid.UUID
 	WorkspaceID  uuid.UUID
 	ID           uuid.UUID
 }
@@ -107,6 +109,7 @@ func (q *Queries) FactoryDescribe(ctx context.Context, db DBTX, arg FactoryDescr
 		arg.Rescued,
 		arg.Seats,
 		arg.EnrolmentID,
+		arg.PoolID,
 		arg.WorkspaceID,
 		arg.ID,
 	)
@@ -239,7 +242,8 @@ func (q *Queries) FactoryLease(ctx context.Context, db DBTX, workspaceID uuid.UU
 
 const factoryList = `-- name: FactoryList :many
 SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.unavailable, f.rescued, f.seats, f.draining,
-    f.drained_by, f.drained_at, f.ended_at, f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now
+    f.drained_by, f.drained_at, f.ended_at, f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now,
+    coalesce((SELECT p.name FROM pool p WHERE p.workspace_id = f.workspace_id AND p.id = f.pool_id), '')::text AS pool
 FROM factory f WHERE f.workspace_id = $1 ORDER BY f.name
 `
 
@@ -261,6 +265,7 @@ type FactoryListRow struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Now          time.Time
+	Pool         string
 }
 
 func (q *Queries) FactoryList(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]FactoryListRow, error) {
@@ -290,6 +295,7 @@ func (q *Queries) FactoryList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Now,
+			&i.Pool,
 		); err != nil {
 			return nil, err
 		}

@@ -382,6 +382,7 @@ type Factory struct {
 	Unavailable  json.RawMessage
 	Rescued      json.RawMessage
 	EndedAt      *time.Time
+	PoolID       *uuid.UUID
 }
 
 type FleetStop struct {
@@ -942,6 +943,50 @@ type MessageWordsPlace struct {
 	Seq         int64
 	Era         int
 	Filled      int
+}
+
+type Pool struct {
+	WorkspaceID     uuid.UUID
+	ID              uuid.UUID
+	Name            string
+	Os              string
+	Engines         []string
+	Capabilities    []string
+	Repos           []string
+	Seats           int
+	MinFactories    int
+	MaxFactories    int
+	MinIdle         int
+	CoolDownSeconds int
+	ProductScope    []string
+	Tokens          []string
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+}
+
+type PoolSample struct {
+	WorkspaceID uuid.UUID
+	PoolID      uuid.UUID
+	At          time.Time
+	Queued      int
+	Running     int
+	Value       int
+	Factories   int
+	Starting    int
+}
+
+type PoolStart struct {
+	WorkspaceID  uuid.UUID
+	ID           uuid.UUID
+	PoolID       uuid.UUID
+	Factory      string
+	StartedAt    time.Time
+	RegisteredAt *time.Time
+	DrainedAt    *time.Time
+	EndedAt      *time.Time
+	Failed       bool
+	Detail       string
+	ByName       string
 }
 
 type Price struct {

@@ -13,11 +13,12 @@ FROM factory f WHERE f.workspace_id = @workspace_id AND f.name = @name FOR NO KE
 -- name: FactoryDescribe :exec
 -- Writes only what differs.
 UPDATE factory SET os = @os, host = @host, engines = @engines, capabilities = @capabilities, repos = @repos,
-    unavailable = @unavailable, rescued = @rescued, seats = @seats, enrolment_id = sqlc.narg('enrolment_id'), updated_at = now()
+    unavailable = @unavailable, rescued = @rescued, seats = @seats, enrolment_id = sqlc.narg('enrolment_id'),
+    pool_id = sqlc.narg('pool_id'), updated_at = now()
 WHERE workspace_id = @workspace_id AND id = @id
-    AND (os, host, engines, capabilities, repos, unavailable, rescued, seats, enrolment_id)
+    AND (os, host, engines, capabilities, repos, unavailable, rescued, seats, enrolment_id, pool_id)
         IS DISTINCT FROM (@os, @host, @engines, @capabilities, @repos::jsonb, @unavailable::jsonb, @rescued::jsonb, @seats,
-            sqlc.narg('enrolment_id'));
+            sqlc.narg('enrolment_id'), sqlc.narg('pool_id'));
 
 -- name: FactoryBegin :exec
 -- An agent has registered in it, so that it has not ended.
@@ -74,7 +75,8 @@ SELECT secret.id FROM secret;
 
 -- name: FactoryList :many
 SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.unavailable, f.rescued, f.seats, f.draining,
-    f.drained_by, f.drained_at, f.ended_at, f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now
+    f.drained_by, f.drained_at, f.ended_at, f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now,
+    coalesce((SELECT p.name FROM pool p WHERE p.workspace_id = f.workspace_id AND p.id = f.pool_id), '')::text AS pool
 FROM factory f WHERE f.workspace_id = @workspace_id ORDER BY f.name;
 
 -- name: FactorySetDraining :one

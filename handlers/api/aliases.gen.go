@@ -30,6 +30,7 @@ type (
 	BulkJobsJSONRequestBody            = api.BulkJobsJSONRequestBody
 	BulkJobsParams                     = api.BulkJobsParams
 	CacheShare                         = api.CacheShare
+	CanBeStarted                       = api.CanBeStarted
 	CancelJobJSONRequestBody           = api.CancelJobJSONRequestBody
 	Change                             = api.Change
 	CheckBudgetJSONRequestBody         = api.CheckBudgetJSONRequestBody
@@ -57,6 +58,7 @@ type (
 	ExportPath                         = api.ExportPath
 	FactoryInfo                        = api.FactoryInfo
 	FactoryPath                        = api.FactoryPath
+	FactoryStart                       = api.FactoryStart
 	FactoryState                       = api.FactoryState
 	FailJobJSONRequestBody             = api.FailJobJSONRequestBody
 	FailMergeJSONRequestBody           = api.FailMergeJSONRequestBody
@@ -111,6 +113,15 @@ type (
 	PatchBudgetJSONRequestBody         = api.PatchBudgetJSONRequestBody
 	PauseJobJSONRequestBody            = api.PauseJobJSONRequestBody
 	PlainAction                        = api.PlainAction
+	Pool                               = api.Pool
+	PoolDemand                         = api.PoolDemand
+	PoolHistory                        = api.PoolHistory
+	PoolList                           = api.PoolList
+	PoolMember                         = api.PoolMember
+	PoolOffersShown                    = api.PoolOffersShown
+	PoolPath                           = api.PoolPath
+	PoolSample                         = api.PoolSample
+	PoolTemplate                       = api.PoolTemplate
 	PreviewEstimateJSONRequestBody     = api.PreviewEstimateJSONRequestBody
 	PreviewRoutabilityJSONRequestBody  = api.PreviewRoutabilityJSONRequestBody
 	Price                              = api.Price
@@ -120,6 +131,7 @@ type (
 	ProductPath                        = api.ProductPath
 	ProductStats                       = api.ProductStats
 	ProgressReport                     = api.ProgressReport
+	PutPoolJSONRequestBody             = api.PutPoolJSONRequestBody
 	QueueState                         = api.QueueState
 	RaiseBudgetJSONRequestBody         = api.RaiseBudgetJSONRequestBody
 	ReadExportParams                   = api.ReadExportParams
@@ -146,6 +158,8 @@ type (
 	RetryJobJSONRequestBody            = api.RetryJobJSONRequestBody
 	Routability                        = api.Routability
 	SavePricesJSONRequestBody          = api.SavePricesJSONRequestBody
+	ScalePoolJSONRequestBody           = api.ScalePoolJSONRequestBody
+	ScalingAnswer                      = api.ScalingAnswer
 	SearchJobsParams                   = api.SearchJobsParams
 	SearchMessagesParams               = api.SearchMessagesParams
 	SendMessageJSONRequestBody         = api.SendMessageJSONRequestBody

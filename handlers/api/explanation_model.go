@@ -11,7 +11,8 @@ import (
 
 func explanationModel(e screens.Explanation) Explanation {
 	out := Explanation{Status: JobStatus(e.Job.Status), Reasons: []Reasoning{},
-		EligibleFactories: eligible(e.Routing), IneligibleFactories: ineligible(e.Routing)}
+		EligibleFactories: eligible(e.Routing), IneligibleFactories: ineligible(e.Routing),
+		CanBeStarted: canBeStarted(e.CanBeStarted)}
 	for _, r := range e.Reasons {
 		out.Reasons = append(out.Reasons, reasonModel(e.Job, r))
 	}

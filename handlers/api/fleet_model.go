@@ -119,7 +119,7 @@ func registration(agent string, in Registration) fleet.Registration {
 
 func factoryInfo(in FactoryInfo) fleet.FactoryInfo {
 	out := fleet.FactoryInfo{Name: in.Name, OS: value(in.OS), Host: value(in.Host), Engines: value(in.Engines),
-		Capabilities: value(in.Capabilities), Seats: value(in.Seats)}
+		Capabilities: value(in.Capabilities), Seats: value(in.Seats), Pool: value(in.Pool)}
 	for _, r := range value(in.Repos) {
 		out.Repos = append(out.Repos, fleet.Repo{Name: r.Name, URL: value(r.URL), DefaultBranch: value(r.DefaultBranch)})
 	}

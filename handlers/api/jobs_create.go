@@ -32,6 +32,13 @@ func (s *jobHandlers) CreateJob(ctx context.Context, r CreateJobRequestObject) (
 	}
 	model := jobModel(job)
 	routability := routabilityModel(snap.Route(toNeeds(job)))
+	if !routability.Routable {
+		start, err := s.Pools.Startable(ctx, who, job.Product, toNeeds(job))
+		if err != nil {
+			return nil, err
+		}
+		routability.CanBeStarted = canBeStarted(start)
+	}
 	model.Routability = &routability
 	if created.Replayed {
 		return CreateJob200JSONResponse{Body: model, Headers: CreateJob200ResponseHeaders{IdempotentReplayed: &replayed}}, nil

@@ -22,6 +22,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/spend"
@@ -127,6 +128,17 @@ var limits = []limit{
 	{bound{none, fleet.MaxEngines}, "FactoryInfo.engines", ""},
 	{bound{none, fleet.MaxRepos}, "FactoryInfo.repos", ""},
 	{bound{1, fleet.MaxSeats}, "FactoryInfo.seats", "factory.seats"},
+	{bound{none, fleet.MaxName}, "FactoryInfo.pool PoolOffers.os", "pool.os"},
+	{bound{1, fleet.MaxName}, "PoolOffers.engines[] PoolOffers.capabilities[] PoolTemplate.product_scope[] Scaling.factory", "pool.name pool_start.factory"},
+	{bound{none, fleet.MaxEngines}, "PoolOffers.engines", ""},
+	{bound{none, fleet.MaxCapabilities}, "PoolOffers.capabilities", ""},
+	{bound{none, fleet.MaxRepos}, "PoolOffers.repos", ""},
+	{bound{1, fleet.MaxRepo}, "PoolOffers.repos[]", ""},
+	{bound{1, pools.MaxSeats}, "PoolOffers.seats", "pool.seats"},
+	{bound{0, pools.MaxFactories}, "PoolTemplate.min PoolTemplate.max PoolTemplate.min_idle", "pool.max_factories"},
+	{bound{0, pools.MaxCoolDown}, "PoolTemplate.cool_down_seconds", "pool.cool_down_seconds"},
+	{bound{none, pools.MaxProducts}, "PoolTemplate.product_scope", ""},
+	{bound{none, pools.MaxDetail}, "Scaling.detail", "pool_start.detail"},
 	{bound{1, fleet.MaxRepo}, "Repo.name", ""},
 	{bound{none, fleet.MaxRepo}, "Repo.default_branch", ""},
 	{bound{none, fleet.MaxURL}, "Repo.url", ""},

@@ -32,6 +32,7 @@ var harmless = map[string]string{
 	"stopFleet":         "sets a state",
 	"putDispatch":       "sets a state",
 	"releaseFleet":      "sets a state",
+	"scalePool":         "sets a state of the factory that it names",
 	"claimJobs":         "request_id gives the same leases again",
 	"startJob":          "a lease is started once: its epoch names it",
 	"reportProgress":    "sets a state of the lease that its epoch names",

@@ -315,6 +315,27 @@ type ServerInterface interface {
 	// GetDescription This description.
 	// (GET /openapi.yaml)
 	GetDescription(ctx echo.Context) error
+	// ListPools The pools, by name.
+	// (GET /pools)
+	ListPools(ctx echo.Context) error
+	// DeletePool Takes a pool away. Its factories go on, and belong to none.
+	// (DELETE /pools/{pool})
+	DeletePool(ctx echo.Context, pool PoolPath) error
+	// GetPool One pool.
+	// (GET /pools/{pool})
+	GetPool(ctx echo.Context, pool PoolPath) error
+	// PutPool Makes a pool, or replaces all of its template. A pool is a named template of factories that a scaler may start.
+	// (PUT /pools/{pool})
+	PutPool(ctx echo.Context, pool PoolPath) error
+	// GetPoolDemand How many factories a pool needs now, counted against its template, so that it works while no factory lives.
+	// (GET /pools/{pool}/demand)
+	GetPoolDemand(ctx echo.Context, pool PoolPath) error
+	// GetPoolHistory The factories of a pool, its demand in the last two hours, and its newest starts.
+	// (GET /pools/{pool}/history)
+	GetPoolHistory(ctx echo.Context, pool PoolPath) error
+	// ScalePool Says what a scaler does with a factory of the pool. A start is granted while the demand asks for one more factory, and is else 409 `in_use`, so that two scalers do not start one too many.
+	// (POST /pools/{pool}/scaling)
+	ScalePool(ctx echo.Context, pool PoolPath) error
 	// ListPrices What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
 	// (GET /prices)
 	ListPrices(ctx echo.Context) error
@@ -2324,6 +2345,111 @@ func (w *ServerInterfaceWrapper) GetDescription(ctx echo.Context) error {
 	return err
 }
 
+// ListPools converts echo context to params.
+func (w *ServerInterfaceWrapper) ListPools(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListPools(ctx)
+	return err
+}
+
+// DeletePool converts echo context to params.
+func (w *ServerInterfaceWrapper) DeletePool(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "pool" -------------
+	var pool PoolPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "pool", ctx.Param("pool"), &pool, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pool: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeletePool(ctx, pool)
+	return err
+}
+
+// GetPool converts echo context to params.
+func (w *ServerInterfaceWrapper) GetPool(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "pool" -------------
+	var pool PoolPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "pool", ctx.Param("pool"), &pool, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pool: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetPool(ctx, pool)
+	return err
+}
+
+// PutPool converts echo context to params.
+func (w *ServerInterfaceWrapper) PutPool(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "pool" -------------
+	var pool PoolPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "pool", ctx.Param("pool"), &pool, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pool: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PutPool(ctx, pool)
+	return err
+}
+
+// GetPoolDemand converts echo context to params.
+func (w *ServerInterfaceWrapper) GetPoolDemand(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "pool" -------------
+	var pool PoolPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "pool", ctx.Param("pool"), &pool, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pool: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetPoolDemand(ctx, pool)
+	return err
+}
+
+// GetPoolHistory converts echo context to params.
+func (w *ServerInterfaceWrapper) GetPoolHistory(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "pool" -------------
+	var pool PoolPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "pool", ctx.Param("pool"), &pool, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pool: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetPoolHistory(ctx, pool)
+	return err
+}
+
+// ScalePool converts echo context to params.
+func (w *ServerInterfaceWrapper) ScalePool(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "pool" -------------
+	var pool PoolPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "pool", ctx.Param("pool"), &pool, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pool: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ScalePool(ctx, pool)
+	return err
+}
+
 // ListPrices converts echo context to params.
 func (w *ServerInterfaceWrapper) ListPrices(ctx echo.Context) error {
 	var err error
@@ -2839,6 +2965,13 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/stop", wrapper.ListStops, options.OperationMiddlewares["listStops"]...)
 	router.POST(options.BaseURL+"/stop", wrapper.StopFleet, options.OperationMiddlewares["stopFleet"]...)
 	router.POST(options.BaseURL+"/stop/release", wrapper.ReleaseFleet, options.OperationMiddlewares["releaseFleet"]...)
+	router.GET(options.BaseURL+"/pools", wrapper.ListPools, options.OperationMiddlewares["listPools"]...)
+	router.DELETE(options.BaseURL+"/pools/:pool", wrapper.DeletePool, options.OperationMiddlewares["deletePool"]...)
+	router.GET(options.BaseURL+"/pools/:pool", wrapper.GetPool, options.OperationMiddlewares["getPool"]...)
+	router.PUT(options.BaseURL+"/pools/:pool", wrapper.PutPool, options.OperationMiddlewares["putPool"]...)
+	router.GET(options.BaseURL+"/pools/:pool/demand", wrapper.GetPoolDemand, options.OperationMiddlewares["getPoolDemand"]...)
+	router.GET(options.BaseURL+"/pools/:pool/history", wrapper.GetPoolHistory, options.OperationMiddlewares["getPoolHistory"]...)
+	router.POST(options.BaseURL+"/pools/:pool/scaling", wrapper.ScalePool, options.OperationMiddlewares["scalePool"]...)
 	router.POST(options.BaseURL+"/fleet/claim", wrapper.ClaimJobs, options.OperationMiddlewares["claimJobs"]...)
 	router.POST(options.BaseURL+"/fleet/start", wrapper.StartJob, options.OperationMiddlewares["startJob"]...)
 	router.POST(options.BaseURL+"/fleet/progress", wrapper.ReportProgress, options.OperationMiddlewares["reportProgress"]...)
@@ -7760,6 +7893,337 @@ func (response GetDescriptiondefaultApplicationProblemPlusJSONResponse) VisitGet
 	return err
 }
 
+type ListPoolsRequestObject struct {
+}
+
+type ListPoolsResponseObject interface {
+	VisitListPoolsResponse(w http.ResponseWriter) error
+}
+
+type ListPools200JSONResponse PoolList
+
+func (response ListPools200JSONResponse) VisitListPoolsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPoolsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListPoolsdefaultApplicationProblemPlusJSONResponse) VisitListPoolsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePoolRequestObject struct {
+	Pool PoolPath `json:"pool"`
+}
+
+type DeletePoolResponseObject interface {
+	VisitDeletePoolResponse(w http.ResponseWriter) error
+}
+
+type DeletePool204Response struct {
+}
+
+func (response DeletePool204Response) VisitDeletePoolResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeletePooldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeletePooldefaultApplicationProblemPlusJSONResponse) VisitDeletePoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPoolRequestObject struct {
+	Pool PoolPath `json:"pool"`
+}
+
+type GetPoolResponseObject interface {
+	VisitGetPoolResponse(w http.ResponseWriter) error
+}
+
+type GetPool200JSONResponse Pool
+
+func (response GetPool200JSONResponse) VisitGetPoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPooldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetPooldefaultApplicationProblemPlusJSONResponse) VisitGetPoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPoolRequestObject struct {
+	Pool PoolPath `json:"pool"`
+	Body *PutPoolJSONRequestBody
+}
+
+type PutPoolResponseObject interface {
+	VisitPutPoolResponse(w http.ResponseWriter) error
+}
+
+type PutPool200JSONResponse Pool
+
+func (response PutPool200JSONResponse) VisitPutPoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPool201JSONResponse Pool
+
+func (response PutPool201JSONResponse) VisitPutPoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPooldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutPooldefaultApplicationProblemPlusJSONResponse) VisitPutPoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPoolDemandRequestObject struct {
+	Pool PoolPath `json:"pool"`
+}
+
+type GetPoolDemandResponseObject interface {
+	VisitGetPoolDemandResponse(w http.ResponseWriter) error
+}
+
+type GetPoolDemand200JSONResponse PoolDemand
+
+func (response GetPoolDemand200JSONResponse) VisitGetPoolDemandResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPoolDemanddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetPoolDemanddefaultApplicationProblemPlusJSONResponse) VisitGetPoolDemandResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPoolHistoryRequestObject struct {
+	Pool PoolPath `json:"pool"`
+}
+
+type GetPoolHistoryResponseObject interface {
+	VisitGetPoolHistoryResponse(w http.ResponseWriter) error
+}
+
+type GetPoolHistory200JSONResponse PoolHistory
+
+func (response GetPoolHistory200JSONResponse) VisitGetPoolHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPoolHistorydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetPoolHistorydefaultApplicationProblemPlusJSONResponse) VisitGetPoolHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ScalePoolRequestObject struct {
+	Pool PoolPath `json:"pool"`
+	Body *ScalePoolJSONRequestBody
+}
+
+type ScalePoolResponseObject interface {
+	VisitScalePoolResponse(w http.ResponseWriter) error
+}
+
+type ScalePool200JSONResponse ScalingAnswer
+
+func (response ScalePool200JSONResponse) VisitScalePoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ScalePooldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ScalePooldefaultApplicationProblemPlusJSONResponse) VisitScalePoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListPricesRequestObject struct {
 }
 
@@ -8931,6 +9395,27 @@ type StrictServerInterface interface {
 	// GetDescription This description.
 	// (GET /openapi.yaml)
 	GetDescription(ctx context.Context, request GetDescriptionRequestObject) (GetDescriptionResponseObject, error)
+	// ListPools The pools, by name.
+	// (GET /pools)
+	ListPools(ctx context.Context, request ListPoolsRequestObject) (ListPoolsResponseObject, error)
+	// DeletePool Takes a pool away. Its factories go on, and belong to none.
+	// (DELETE /pools/{pool})
+	DeletePool(ctx context.Context, request DeletePoolRequestObject) (DeletePoolResponseObject, error)
+	// GetPool One pool.
+	// (GET /pools/{pool})
+	GetPool(ctx context.Context, request GetPoolRequestObject) (GetPoolResponseObject, error)
+	// PutPool Makes a pool, or replaces all of its template. A pool is a named template of factories that a scaler may start.
+	// (PUT /pools/{pool})
+	PutPool(ctx context.Context, request PutPoolRequestObject) (PutPoolResponseObject, error)
+	// GetPoolDemand How many factories a pool needs now, counted against its template, so that it works while no factory lives.
+	// (GET /pools/{pool}/demand)
+	GetPoolDemand(ctx context.Context, request GetPoolDemandRequestObject) (GetPoolDemandResponseObject, error)
+	// GetPoolHistory The factories of a pool, its demand in the last two hours, and its newest starts.
+	// (GET /pools/{pool}/history)
+	GetPoolHistory(ctx context.Context, request GetPoolHistoryRequestObject) (GetPoolHistoryResponseObject, error)
+	// ScalePool Says what a scaler does with a factory of the pool. A start is granted while the demand asks for one more factory, and is else 409 `in_use`, so that two scalers do not start one too many.
+	// (POST /pools/{pool}/scaling)
+	ScalePool(ctx context.Context, request ScalePoolRequestObject) (ScalePoolResponseObject, error)
 	// ListPrices What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
 	// (GET /prices)
 	ListPrices(ctx context.Context, request ListPricesRequestObject) (ListPricesResponseObject, error)
@@ -12619,6 +13104,225 @@ func (sh *strictHandler) GetDescription(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetDescriptionResponseObject); ok {
 		return validResponse.VisitGetDescriptionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListPools operation middleware
+func (sh *strictHandler) ListPools(ctx echo.Context) error {
+	var request ListPoolsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPools(ctx.Request().Context(), request.(ListPoolsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPools")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListPoolsResponseObject); ok {
+		return validResponse.VisitListPoolsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeletePool operation middleware
+func (sh *strictHandler) DeletePool(ctx echo.Context, pool PoolPath) error {
+	var request DeletePoolRequestObject
+
+	request.Pool = pool
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeletePool(ctx.Request().Context(), request.(DeletePoolRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeletePool")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeletePoolResponseObject); ok {
+		return validResponse.VisitDeletePoolResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetPool operation middleware
+func (sh *strictHandler) GetPool(ctx echo.Context, pool PoolPath) error {
+	var request GetPoolRequestObject
+
+	request.Pool = pool
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPool(ctx.Request().Context(), request.(GetPoolRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPool")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetPoolResponseObject); ok {
+		return validResponse.VisitGetPoolResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PutPool operation middleware
+func (sh *strictHandler) PutPool(ctx echo.Context, pool PoolPath) error {
+	var request PutPoolRequestObject
+
+	request.Pool = pool
+
+	var body PutPoolJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutPool(ctx.Request().Context(), request.(PutPoolRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutPool")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PutPoolResponseObject); ok {
+		return validResponse.VisitPutPoolResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetPoolDemand operation middleware
+func (sh *strictHandler) GetPoolDemand(ctx echo.Context, pool PoolPath) error {
+	var request GetPoolDemandRequestObject
+
+	request.Pool = pool
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPoolDemand(ctx.Request().Context(), request.(GetPoolDemandRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPoolDemand")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetPoolDemandResponseObject); ok {
+		return validResponse.VisitGetPoolDemandResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetPoolHistory operation middleware
+func (sh *strictHandler) GetPoolHistory(ctx echo.Context, pool PoolPath) error {
+	var request GetPoolHistoryRequestObject
+
+	request.Pool = pool
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPoolHistory(ctx.Request().Context(), request.(GetPoolHistoryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPoolHistory")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetPoolHistoryResponseObject); ok {
+		return validResponse.VisitGetPoolHistoryResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ScalePool operation middleware
+func (sh *strictHandler) ScalePool(ctx echo.Context, pool PoolPath) error {
+	var request ScalePoolRequestObject
+
+	request.Pool = pool
+
+	var body ScalePoolJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ScalePool(ctx.Request().Context(), request.(ScalePoolRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ScalePool")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ScalePoolResponseObject); ok {
+		return validResponse.VisitScalePoolResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

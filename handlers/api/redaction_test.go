@@ -88,6 +88,9 @@ func TestNothingThatAgentsWriteKeepsASecret(t *testing.T) {
 			walked[op.OperationID] = true
 			schema := op.RequestBody.Value.Content["application/json"].Schema.Value
 			for _, field := range textsIn(schema, "") {
+				if op.OperationID == "registerAgent" && field == "factory.pool" {
+					continue // it names a pool that is there, or is refused
+				}
 				n++
 				w.tells(leaky{number: n, method: method, path: path, op: op.OperationID, field: field, base: base, schema: schema})
 			}

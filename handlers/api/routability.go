@@ -50,6 +50,6 @@ func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewR
 	reasons := mapSlice(start.Reasons, func(why screens.Reason) Reasoning {
 		return reasonModel(jobs.Job{Spec: jobs.Spec{Repo: needs.Repo}}, why)
 	})
-	m.Reasons = &reasons
+	m.Reasons, m.CanBeStarted = &reasons, canBeStarted(start.CanBeStarted)
 	return PreviewRoutability200JSONResponse(m), nil
 }

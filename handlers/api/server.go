@@ -16,6 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
@@ -40,6 +41,7 @@ type Deps struct {
 	// JobSearch finds jobs by words.
 	JobSearch *jobsearch.Service
 	Fleet     *fleet.Service
+	Pools     *pools.Service
 	Dispatch  *dispatch.Service
 	Screens   *screens.Service
 	Events    *eventlog.Log
@@ -92,6 +94,7 @@ type Server struct {
 	priceHandlers
 	stopHandlers
 	dispatchHandlers
+	poolHandlers
 	claimHandlers
 	estimateHandlers
 	eventHandlers
@@ -132,6 +135,7 @@ func New(d Deps) *Server {
 		priceHandlers:       priceHandlers{&d},
 		stopHandlers:        stopHandlers{&d},
 		dispatchHandlers:    dispatchHandlers{&d},
+		poolHandlers:        poolHandlers{&d},
 		estimateHandlers:    estimateHandlers{&d},
 		eventHandlers:       eventHandlers{&d},
 		factoryHandlers:     factoryHandlers{&d},

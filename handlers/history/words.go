@@ -44,6 +44,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.BudgetStopped: "budget left used up", eventlog.BudgetAdjusted: "budget was wrong",
 	eventlog.BudgetRepaired: "budget repaired", eventlog.PriceSaved: "price saved",
 	eventlog.PriceAsked: "price asked", eventlog.PriceDecided: "price decided", eventlog.UsagePriced: "usage priced",
+	eventlog.PoolSaved: "pool saved", eventlog.PoolDeleted: "pool deleted",
 	eventlog.FleetStopped: "stopped", eventlog.FleetReleased: "released", eventlog.DispatchChanged: "dispatch",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
@@ -210,6 +211,8 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 		return append(stoppedThings(payload), ui.T(map[string]string{"all": ", running jobs too"}[said("hold")]+": "+said("reason")))
 	case eventlog.FleetReleased:
 		return append(stoppedThings(payload), ui.T(" may go on"))
+	case eventlog.PoolSaved, eventlog.PoolDeleted:
+		return ui.Say(ui.Name(said("pool")))
 	case eventlog.FactoryDrained:
 		return ui.Say(ui.Name(said("factory")), ui.T(" takes no new jobs"))
 	case eventlog.FactoryUndrained:

@@ -9,6 +9,7 @@ import (
 	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -356,3 +357,29 @@ func (s subject) inReview() ui.Sentence {
 	}
 	return ui.Text("Handed in, a person decides")
 }
+
+// canBeStarted says that a pool can start a factory, and how long that takes where it was
+// measured.
+func (s subject) canBeStarted() ui.Sentence {
+	return append(ui.Say(ui.T("The pool "), ui.Name(s.why.Pool.Pool), ui.T(" can start a factory for it")),
+		about(s.why.Pool.ColdStartSeconds())...)
+}
+
+// CanBeStarted says in the form of a job that a pool starts a factory for it.
+func CanBeStarted(p pools.Start) ui.Sentence {
+	if p.Maximum > 0 {
+		return ui.Say(ui.T("The pool "), ui.Name(p.Pool), ui.T(" has all its "+web.Plural(p.Maximum, "factory", "factories")+
+			"; it waits until one of them is free"))
+	}
+	return append(ui.Say(ui.Strong("Can be started"), ui.T(" by the pool "), ui.Name(p.Pool)), about(p.ColdStartSeconds())...)
+}
+
+// about is ": about 8 s".
+func about(seconds *int) ui.Sentence {
+	if seconds == nil {
+		return nil
+	}
+	return ui.Text(": about " + strconv.Itoa(*seconds) + " s")
+}
+
+func (s subject) poolAtMaximum() ui.Sentence { return CanBeStarted(*s.why.Pool) }

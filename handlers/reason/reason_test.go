@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -116,9 +117,15 @@ func TestReasons(t *testing.T) {
 		"seats taken": {job: repo, why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 4, Factories: []string{"mac-1"}}, want: "None of the 4 seats that hold ios-client is free, on mac-1", icon: "server"},
 		"one seat":    {why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 1, Factories: []string{"mac-1"}}, want: "The one seat that can run it is not free, on mac-1", icon: "server"},
 		"can start":   {why: screens.Reason{Code: screens.CodeCanStart, Free: 2, Factories: []string{"linux-2"}}, want: "2 seats free on linux-2", icon: "circle-check", tone: ui.OK},
-		"in review":   {job: jobs.Job{Result: json.RawMessage(`{"commit":"9be04d1f00","summary":7}`)}, why: screens.Reason{Code: screens.CodeInReview}, want: "Commit 9be04d1 waits for a review", icon: "eye"},
-		"approved":    {why: screens.Reason{Code: screens.CodeApproved, By: tenancy.Actor{Name: "Priya Nair"}}, want: "Approved by Priya Nair, to be merged", icon: "git-merge"},
-		"new code":    {why: screens.Reason{Code: "moon_phase"}, want: "Waits: moon phase", icon: "hourglass"},
+		"starts": {why: screens.Reason{Code: screens.CodeCanBeStarted, Pool: &pools.Start{Pool: "linux", ColdStart: 7900 * time.Millisecond}},
+			want: "The pool linux can start a factory for it: about 8 s", icon: "server"},
+		"starts some time": {why: screens.Reason{Code: screens.CodeCanBeStarted, Pool: &pools.Start{Pool: "linux"}},
+			want: "The pool linux can start a factory for it", icon: "server"},
+		"a full pool": {why: screens.Reason{Code: screens.CodePoolAtMaximum, Pool: &pools.Start{Pool: "linux", Maximum: 4}},
+			want: "The pool linux has all its 4 factories; it waits until one of them is free", icon: "server", tone: ui.Warn},
+		"in review": {job: jobs.Job{Result: json.RawMessage(`{"commit":"9be04d1f00","summary":7}`)}, why: screens.Reason{Code: screens.CodeInReview}, want: "Commit 9be04d1 waits for a review", icon: "eye"},
+		"approved":  {why: screens.Reason{Code: screens.CodeApproved, By: tenancy.Actor{Name: "Priya Nair"}}, want: "Approved by Priya Nair, to be merged", icon: "git-merge"},
+		"new code":  {why: screens.Reason{Code: "moon_phase"}, want: "Waits: moon phase", icon: "hourglass"},
 	} {
 		got := Model(test.job, test.why, noon)
 		if got.Text.String() != test.want || got.Icon != test.icon || got.Tone != test.tone {

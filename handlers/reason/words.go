@@ -63,6 +63,9 @@ var table = map[string]words{
 		return s.onFactories(web.Plural(s.why.Free, "seat", "seats") + " free on ")
 	}},
 
+	screens.CodeCanBeStarted:  {icon: "server", title: "waits for a factory to be started", text: subject.canBeStarted},
+	screens.CodePoolAtMaximum: {icon: "server", tone: ui.Warn, title: "waits for its pool", text: subject.poolAtMaximum},
+
 	screens.CodePaused:        {icon: "circle-pause", title: "is paused", text: subject.paused},
 	screens.CodePausePending:  {icon: "circle-pause", text: func(s subject) ui.Sentence { return s.pending("Asked to pause") }},
 	screens.CodeCancelPending: {icon: "circle-stop", text: func(s subject) ui.Sentence { return s.pending("Asked to cancel") }},

@@ -17,6 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
@@ -43,6 +44,7 @@ type Deps struct {
 	JobLogs     *joblog.Service
 	JobSearch   *jobsearch.Service
 	Fleet       *fleet.Service
+	Pools       *pools.Service
 	Dispatch    *dispatch.Service
 	Screens     *screens.Service
 	Bus         *bus.Service

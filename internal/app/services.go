@@ -21,6 +21,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/eventlog/seal"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
@@ -60,6 +61,7 @@ type Services struct {
 	JobSearch   *jobsearch.Service
 	Words       *jobsearch.Index
 	Fleet       *fleet.Service
+	Pools       *pools.Service
 	Blobs       *blobs.Service
 	Dispatch    *dispatch.Service
 	Screens     *screens.Service
@@ -100,6 +102,7 @@ func Build(d *db.DB, o Options) *Services {
 		JobSearch: jobsearch.New(d),
 		Words:     jobsearch.NewIndex(d, wake),
 		Fleet:     fleet.NewService(d, wake),
+		Pools:     pools.NewService(d, wake),
 		Estimates: estimates.New(d),
 		Prices:    prices.NewService(d, wake),
 		Usage:     usage.NewService(d),
@@ -117,6 +120,7 @@ func Build(d *db.DB, o Options) *Services {
 		Recovery:  s.Dispatch,
 		Promotion: s.Dispatch,
 		Stops:     s.Dispatch,
+		Pools:     s.Pools,
 		People:    people,
 		Events:    s.Events,
 		JobLogs:   s.JobLogs,
@@ -136,14 +140,16 @@ func Build(d *db.DB, o Options) *Services {
 // Pages returns what the pages need of the services.
 func (s *Services) Pages() handlers.Deps {
 	return handlers.Deps{Accounts: s.Accounts, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
-		Fleet: s.Fleet, Dispatch: s.Dispatch, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
+		Fleet: s.Fleet, Pools: s.Pools,
+		Dispatch: s.Dispatch, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Blobs: s.Blobs, Log: s.log}
 }
 
 // API returns what the API needs of the services.
 func (s *Services) API() api.Deps {
 	return api.Deps{Tokens: s.Accounts.Tokens, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
-		Fleet: s.Fleet, Dispatch: s.Dispatch, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
+		Fleet: s.Fleet, Pools: s.Pools,
+		Dispatch: s.Dispatch, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Blobs: s.Blobs, Wake: s.Wake, Log: s.log}
 }
 

@@ -28,7 +28,7 @@ type hands struct {
 
 func newHands() *hands { return &hands{called: make(chan string, 100)} }
 
-func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h} }
+func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h} }
 
 func (h *hands) call(what string) (int, error) {
 	h.called <- what
@@ -43,6 +43,7 @@ func (h *hands) Warn(context.Context) (int, error)              { return h.call(
 func (h *hands) TimeOut(context.Context) (int, error)           { return h.call("time out") }
 func (h *hands) FailCycles(context.Context) (int, error)        { return h.call("fail cycles") }
 func (h *hands) EnforceStops(context.Context) (int, error)      { return h.call("enforce stops") }
+func (h *hands) Sample(context.Context) (int, error)            { return h.call("sample pools") }
 func (h *hands) Promote(context.Context) (int, error)           { return h.call("promote") }
 func (h *hands) SweepDependencies(context.Context) (int, error) { return h.call("sweep dependencies") }
 func (h *hands) Compact(context.Context) (int, error)           { return h.call("compact") }
@@ -148,7 +149,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	s := New(d, h.work(), &topics{}, quiet())
 	stop := serve(t, s)
 	want := []string{"bridge messages", "collect blobs", "compact", "drop old messages", "enforce stops", "expire", "expire logs", "extend the history of costs", "fail cycles",
-		"foresee budgets", "index logs", "index messages", "index texts", "merge approved", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets",
+		"foresee budgets", "index logs", "index messages", "index texts", "merge approved", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets", "sample pools",
 		"seal", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	called := map[string]bool{}
 	for len(called) < len(want) {

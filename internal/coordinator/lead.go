@@ -14,6 +14,7 @@ type Work struct {
 	Recovery  Recovery
 	Promotion Promotion
 	Stops     Stops
+	Pools     Pools
 	People    People
 	Events    Events
 	JobLogs   JobLogs
@@ -45,6 +46,11 @@ type Promotion interface {
 // Stops carries out what stops and releases have left, and returns for how many jobs.
 type Stops interface {
 	EnforceStops(ctx context.Context) (int, error)
+}
+
+// Pools records the demand of pools, and returns of how many.
+type Pools interface {
+	Sample(ctx context.Context) (int, error)
 }
 
 // People deletes expired sessions and links.
@@ -156,6 +162,7 @@ func (t *term) loops() []runloop.Loop {
 		{Name: "reaper", Every: 3 * time.Second, Jitter: time.Second, Do: t.counted(takenBack, w.Recovery.Reap)},
 		{Name: "promotion", Every: 2 * time.Second, Jitter: time.Second, Do: t.counted(promoted, w.Promotion.Promote)},
 		{Name: "stops", Every: 2 * time.Second, Jitter: time.Second, Do: t.cycle(uncounted(w.Stops.EnforceStops))},
+		{Name: "pools", Every: time.Minute, Jitter: 5 * time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Pools.Sample))},
 		{Name: "health", Every: 5 * time.Second, Jitter: time.Second, Do: t.counted(agentsDead, t.checkHealth)},
 		{Name: "warnings", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(warned, w.Recovery.Warn)},
 		{Name: "time-outs", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(timedOut, w.Recovery.TimeOut)},

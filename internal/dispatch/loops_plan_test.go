@@ -72,6 +72,10 @@ func assertLoops(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			_, err := q.QueueHours(ctx, c, hours, workspace)
 			return err
 		}, assertSkips},
+		"demand of pools": {db.Workspace(workspace), func(c *capture) error {
+			_, err := q.PoolQueue(ctx, c, workspace, 5000, 10_000)
+			return err
+		}, assertSkips},
 		"longest ready": {db.Workspace(workspace), func(c *capture) error { _, err := q.JobReadySince(ctx, c, workspace); return err }, assertSkips},
 		"freed by others": {db.Workspace(workspace), func(c *capture) error {
 			_, err := q.JobDependencyFreed(ctx, c, workspace, 200)

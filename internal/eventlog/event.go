@@ -112,6 +112,8 @@ const (
 	FleetStopped     Type = "fleet.stopped" // by a person: all of it, or products
 	FleetReleased    Type = "fleet.released"
 	DispatchChanged  Type = "dispatch.changed" // how jobs are given out
+	PoolSaved        Type = "pool.saved"
+	PoolDeleted      Type = "pool.deleted"
 	FactoryDrained   Type = "factory.drained"
 	FactoryUndrained Type = "factory.undrained"
 	FactoryRemoved   Type = "factory.removed"

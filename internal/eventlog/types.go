@@ -22,7 +22,7 @@ var Types = []Type{
 	WorkspaceCreated, WorkspaceRenamed, MemberInvited, InvitationRevoked, MemberJoined, MemberRoleChanged, MemberRemoved,
 	MemberLeft, AccountRenamed, PasswordChanged, SecondFactorOn, SecondFactorOff, IdentityLinked, IdentityUnlinked,
 	SessionsEnded, TokenIssued, TokenRevoked, AgentCutOff, KeyRotationBegun, KeyRotationDone,
-	FleetStopped, FleetReleased, DispatchChanged, FactoryDrained,
+	FleetStopped, FleetReleased, DispatchChanged, PoolSaved, PoolDeleted, FactoryDrained,
 	FactoryUndrained, FactoryRemoved, AgentRegistered, AgentSuperseded, AgentTerminated, AgentWentStale, AgentDied, AgentRevived,
 	AgentEnded,
 	ProviderHeld,

@@ -122,6 +122,7 @@ type Factory struct {
 	Name         string        `json:"name"`
 	OS           string        `json:"os"`
 	Host         string        `json:"host"`
+	Pool         string        `json:"pool"` // that it belongs to, "" where it belongs to none
 	Engines      []string      `json:"engines"`
 	Capabilities []string      `json:"capabilities"`
 	Repos        []Repo        `json:"repos"`
@@ -210,7 +211,8 @@ type Needs struct {
 	Factory      string
 }
 
-func (n Needs) tokens() []string {
+// Tokens returns what an advertised set must have, sorted.
+func (n Needs) Tokens() []string {
 	tokens := slices.Clone(n.Capabilities)
 	if n.Repo != "" {
 		tokens = append(tokens, "repo:"+n.Repo)
@@ -270,12 +272,17 @@ func (s Snapshot) Route(n Needs) Routing {
 	return r
 }
 
+// HasFree reports whether one of the factories could take the job now.
+func (r Routing) HasFree() bool {
+	return slices.ContainsFunc(r.Eligible, func(fit Fit) bool { return fit.Free > 0 })
+}
+
 // Takers returns the agents that could take a job with these needs now; where none could, those
 // that could but are busy.
 func (r Routing) Takers(n Needs) []Agent {
 	var idle, busy []Agent
 	for _, fit := range r.Eligible {
-		offers, needs := fit.Factory.Offers(), n.tokens()
+		offers, needs := fit.Factory.Offers(), n.Tokens()
 		for _, a := range fit.Factory.Agents {
 			switch {
 			case !a.TakesJobs() || len(missing(needs, offers, a.Capabilities)) > 0:
@@ -294,7 +301,7 @@ func (r Routing) Takers(n Needs) []Agent {
 
 func (f Factory) fit(n Needs) Fit {
 	fit := Fit{Factory: f}
-	offers, needs := f.Offers(), n.tokens()
+	offers, needs := f.Offers(), n.Tokens()
 	fit.Missing = missing(needs, offers)
 	capable, ending := 0, f.Live()
 	for _, a := range f.Agents {
@@ -340,7 +347,7 @@ func (f Factory) fit(n Needs) Fit {
 // capabilities matter.
 func (f Factory) lacksAny(needs []Needs) bool {
 	offers := f.Offers()
-	return slices.ContainsFunc(needs, func(n Needs) bool { return len(missing(n.tokens(), offers)) > 0 })
+	return slices.ContainsFunc(needs, func(n Needs) bool { return len(missing(n.Tokens(), offers)) > 0 })
 }
 
 // missing returns the needs that none of the sets has.
@@ -379,5 +386,6 @@ type FactoryInfo struct {
 	Repos        []Repo
 	Unavailable  []Unavailable
 	Rescued      []Rescued
-	Seats        int // 0 is 1
+	Seats        int    // 0 is 1
+	Pool         string // that it belongs to, said when it registers; "" is none
 }

@@ -137,7 +137,7 @@ func setDrainingTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string,
 
 func factoryFrom(r dbsqlc.FactoryListRow) (Factory, error) {
 	f := Factory{
-		ID: r.ID, Name: r.Name, OS: r.Os, Host: r.Host, Engines: r.Engines, Capabilities: r.Capabilities,
+		ID: r.ID, Name: r.Name, OS: r.Os, Host: r.Host, Pool: r.Pool, Engines: r.Engines, Capabilities: r.Capabilities,
 		Seats: r.Seats, Draining: r.Draining, DrainedBy: r.DrainedBy, DrainedAt: r.DrainedAt,
 		EndedAt: r.EndedAt, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Health: Dead,
 	}

@@ -123,6 +123,7 @@ func (f FactoryInfo) check(p fault.Problems) {
 		p.Capabilities("factory.os", []string{"os:" + f.OS}, 1)
 	}
 	p.Line("factory.host", f.Host, MaxHost)
+	p.Name("factory.pool", f.Pool, MaxName)
 	p.Capabilities("factory.engines", f.Engines, MaxEngines)
 	p.Capabilities("factory.capabilities", f.Capabilities, MaxCapabilities)
 	p.Number("factory.seats", f.Seats, 1, MaxSeats)

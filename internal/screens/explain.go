@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -20,8 +21,9 @@ type facts struct {
 	lost         map[ids.ID]bool // jobs whose last attempt was lost
 	money        money
 	seats        seatHolders
-	merge        *Reason // of the one approved job that is explained
-	refused      *Reason // why the origin did not take the branch of the job that is explained
+	merge        *Reason      // of the one approved job that is explained
+	refused      *Reason      // why the origin did not take the branch of the job that is explained
+	pool         *pools.Start // that can start a factory for the job that is explained
 }
 
 type dependency struct {
@@ -224,6 +226,9 @@ type Explanation struct {
 	Job     jobs.Job
 	Reasons []Reason
 	Routing fleet.Routing
+	// CanBeStarted is the pool that could start a factory for it; nil where none fits, or the
+	// job does not wait for a factory.
+	CanBeStarted *pools.Start
 }
 
 // explain gathers all that stands between a job and its run: a waiting job that
@@ -262,5 +267,16 @@ func (f facts) explain(j jobs.Job) Explanation {
 	if len(e.Routing.Eligible) == 0 && first.Code != CodeNoFactory {
 		e.Reasons = append(e.Reasons, routeReason(e.Routing))
 	}
+	if e.CanBeStarted = f.pool; f.pool != nil && !e.Routing.HasFree() {
+		e.Reasons = append(e.Reasons, poolReason(f.pool))
+	}
 	return e
+}
+
+// poolReason says that a pool can start a factory, or that it has all that it may.
+func poolReason(p *pools.Start) Reason {
+	if p.Maximum > 0 {
+		return Reason{Code: CodePoolAtMaximum, Pool: p}
+	}
+	return Reason{Code: CodeCanBeStarted, Pool: p}
 }

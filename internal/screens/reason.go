@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
@@ -37,6 +38,8 @@ const (
 	CodePausePending    = "pause_pending"
 	CodeCancelPending   = "cancel_pending"
 	CodeCanStart        = "can_start"
+	CodeCanBeStarted    = "can_be_started"  // a pool can start a factory for it
+	CodePoolAtMaximum   = "pool_at_maximum" // the pool that fits has all the factories that it may
 	CodeClaimed         = "claimed"
 	CodeRunning         = "running"
 	CodeInReview        = "in_review"
@@ -81,8 +84,9 @@ type Reason struct {
 	Text         string              // a person's or an agent's words, an error, a provider
 	Budget       string              // the budget that keeps it back, where one does; with its id
 	BudgetID     ids.ID
-	Model        string // that the budget lets spend nothing, because it has no price
-	Merge        Way    // with CodeMergeWaits
+	Model        string       // that the budget lets spend nothing, because it has no price
+	Merge        Way          // with CodeMergeWaits
+	Pool         *pools.Start // with CodeCanBeStarted and CodePoolAtMaximum
 	// Delivery is what is reported of its commit, with CodeDeliveryRefused, and with
 	// CodeMergeWaits where the merge waits for that; Factories has its factory.
 	Delivery attempts.Delivery

@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -213,6 +214,11 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 	known.refused = told.refusal()
 	if job.Status == jobs.Approved {
 		if known.merge, err = r.mergeReason(job, told); err != nil {
+			return Explanation{}, r.snap, err
+		}
+	}
+	if job.Status == jobs.Ready || job.Status == jobs.Waiting {
+		if known.pool, err = pools.StartableTx(ctx, tx, who.Workspace, job.Product, toNeeds(job)); err != nil {
 			return Explanation{}, r.snap, err
 		}
 	}

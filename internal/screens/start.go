@@ -8,6 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
@@ -32,6 +33,8 @@ type Start struct {
 	Ahead   int        // ready jobs as urgent, in lanes that its factories serve
 	More    bool       // there are more than Ahead
 	Money   Money
+	// CanBeStarted is the pool that could start a factory for it, nil where none fits.
+	CanBeStarted *pools.Start
 }
 
 // maxAhead is where counting the jobs ahead ends.
@@ -58,6 +61,9 @@ func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, snap fleet.Sn
 	start.Money, err = moneyTx(ctx, tx, who.Workspace, query.Ask,
 		budgeting.Scope{Product: product, Phase: query.Phase, Job: query.Job, Priority: query.Priority})
 	if err != nil {
+		return start, err
+	}
+	if start.CanBeStarted, err = pools.StartableTx(ctx, tx, who.Workspace, product, query.Needs); err != nil {
 		return start, err
 	}
 	stops, err := fleet.StopsTx(ctx, tx, who.Workspace)

@@ -56,6 +56,15 @@ var verbs = []verb{
 	{"factory", "remove FACTORY…", "Forget factories whose agents are all dead", "removeFactory", nil,
 		doEach("The factory %s is gone.\n", (*api.Client).RemoveFactory)},
 
+	{"pool", "list", "List the pools", "listPools", nil, showAll((*api.Client).ListPools, printPools)},
+	{"pool", "show POOL", "Show a pool", "getPool", nil, showOne((*api.Client).GetPool, printPool)},
+	{"pool", "demand POOL", "Say how many factories a pool needs now", "getPoolDemand", nil,
+		showOne((*api.Client).GetPoolDemand, printDemand)},
+	{"pool", "history POOL", "List the factories that were started for a pool", "getPoolHistory", nil,
+		showOne((*api.Client).GetPoolHistory, printPoolHistory)},
+	{"pool", "remove POOL…", "Take pools away; their factories go on", "deletePool", nil,
+		doEach("The pool %s is gone.\n", (*api.Client).DeletePool)},
+
 	{"agent", "list", "List the agents", "listAgents", slices.Concat(agentFilters, pages),
 		listAll((*api.Client).ListAgents, printAgents)},
 	{"agent", "show AGENT", "Show an agent", "getAgent", nil, showOne((*api.Client).GetAgent, printAgent)},

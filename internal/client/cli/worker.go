@@ -24,15 +24,15 @@ import (
 
 // workerFlags are the flags of `fleet worker`.
 type workerFlags struct {
-	repos, state, name, factory, check, model string
-	clone, engines, labels, pass, roles       []string
-	tierModels                                []string
-	submodules                                []string
-	seats                                     int
-	lease, beat, maxTime, retry               time.Duration
-	forges                                    []string
-	forgePoll, forgeQuiet                     time.Duration
-	noTools                                   bool
+	repos, state, name, factory, pool, check, model string
+	clone, engines, labels, pass, roles             []string
+	tierModels                                      []string
+	submodules                                      []string
+	seats                                           int
+	lease, beat, maxTime, retry                     time.Duration
+	forges                                          []string
+	forgePoll, forgeQuiet                           time.Duration
+	noTools                                         bool
 }
 
 // factory is `fleet worker` and the commands below it.
@@ -101,6 +101,7 @@ func (c factory) workerCommand() *cobra.Command {
 		"have an engine use a model for jobs of a tier, where their product names none: `ENGINE:TIER=MODEL`, as in claude:large=opus")
 	flags.StringVar(&f.name, "name", host, "the agent's `name`")
 	flags.StringVar(&f.factory, "factory", host, "the factory's `name` on the board")
+	flags.StringVar(&f.pool, "pool", "", "the `pool` that the factory belongs to")
 	flags.StringArrayVar(&f.roles, "role", nil,
 		"take messages to this `role`: worker (where none is named), orchestrator, reviewer, custom:NAME")
 	flags.StringVar(&f.state, "state", "", "keep mirrors, the files of attempts and what is to be sent in this `directory`")
@@ -117,6 +118,12 @@ func (c factory) workerCommand() *cobra.Command {
 	flags.BoolVar(&f.noTools, "no-tools", false, "give agents no tools to report, ask and file jobs with")
 	return cmd
 }
+
+// Variables that `fleet scaler` sets for the workers that it starts.
+const (
+	poolVariable    = "FLEETBOARD_POOL"
+	factoryVariable = "FLEETBOARD_FACTORY"
+)
 
 // hostName is this machine's name without its domain.
 func hostName() string {
@@ -160,8 +167,23 @@ func (c factory) work(ctx context.Context, f workerFlags) error {
 	return worker.Run(ctx, stop, o)
 }
 
+// startedFor returns the flags with the names that a scaler gives the worker, where none were given.
+func (c factory) startedFor(f workerFlags) workerFlags {
+	f.pool = cmp.Or(f.pool, c.env.Getenv(poolVariable))
+	if name, host := c.env.Getenv(factoryVariable), hostName(); name != "" {
+		if f.factory == host {
+			f.factory = name
+		}
+		if f.name == host {
+			f.name = name
+		}
+	}
+	return f
+}
+
 // workerOptions reads the flags and the target.
 func (c factory) options(f workerFlags) (worker.Options, error) {
+	f = c.startedFor(f)
 	server, err := c.target()
 	if err != nil {
 		return worker.Options{}, err
@@ -217,6 +239,7 @@ func (c factory) options(f workerFlags) (worker.Options, error) {
 		ForgeQuiet: f.forgeQuiet,
 		Name:       f.name,
 		Factory:    f.factory,
+		Pool:       f.pool,
 		Roles:      f.roles,
 		State:      found.State,
 		Repos:      found,

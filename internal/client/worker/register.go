@@ -12,6 +12,7 @@ func (w *Worker) register(ctx context.Context) error {
 		return err
 	}
 	factory, version := w.offer.describe()
+	factory.Pool = text(w.Pool)
 	beat, stale := int(w.Beat.Seconds()), max(30*int(w.Beat.Seconds()), int(w.Lease.Seconds()))
 	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, api.Registration{BootID: w.bootID, Factory: factory,
 		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model),

@@ -26,6 +26,8 @@ type Options struct {
 	Server, Enrolment string
 	// Name is the agent's, Factory that of the host on the board.
 	Name, Factory string
+	// Pool is the pool that the factory belongs to, "" for none.
+	Pool string
 	// Roles are what messages may address the agent as; none is worker.
 	Roles []string
 	// State is the worker's own directory; no other worker uses it.

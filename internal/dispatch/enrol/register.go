@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -128,7 +129,15 @@ func (r *registering) describe() error {
 	if r.factoryOwner.token == ids.Nil {
 		f.enrolment = enrolmentToken(r.who)
 	}
-	return describeFactoryTx(r.ctx, r.tx, r.who.Workspace, f, r.in.Factory)
+	var pool *ids.ID
+	if name := r.in.Factory.Pool; name != "" {
+		id, err := pools.JoinTx(r.ctx, r.tx, r.who, name, r.in.Factory.Name)
+		if err != nil {
+			return err
+		}
+		pool = &id
+	}
+	return describeFactoryTx(r.ctx, r.tx, r.who.Workspace, f, pool, r.in.Factory)
 }
 
 // supersede ends what an earlier boot of the agent held, or what a new enrolment

@@ -87,7 +87,7 @@ func lockForRemovalTx(ctx context.Context, tx db.Tx, workspace ids.ID, name stri
 	return f, nil
 }
 
-func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factoryRow, in fleet.FactoryInfo) error {
+func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factoryRow, pool *ids.ID, in fleet.FactoryInfo) error {
 	repos, err := encodeRepos(in.Repos)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factor
 	return q.FactoryDescribe(ctx, tx, dbsqlc.FactoryDescribeParams{
 		WorkspaceID: workspace, ID: f.id, Os: in.OS, Host: in.Host, EnrolmentID: f.enrolment,
 		Engines: orEmpty(in.Engines), Capabilities: orEmpty(in.Capabilities), Repos: repos,
-		Unavailable: unavailable, Rescued: rescued, Seats: in.Seats,
+		Unavailable: unavailable, Rescued: rescued, Seats: in.Seats, PoolID: pool,
 	})
 }
 
