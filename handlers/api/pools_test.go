@@ -59,6 +59,18 @@ func TestAPoolFromZero(t *testing.T) {
 	w.as(w.owner, "POST", "/pools/gpu/scaling", object{"factory": "gpu-2", "step": "starting"}).want(409).refused(fault.InUse)
 	dbfactory.Exec(t, w.db, "UPDATE pool_start SET started_at = started_at - interval '7900 milliseconds'")
 
+	w.followsPool(holds, routable)
+}
+
+// followsPool follows the factory gpu-1 of the pool gpu from its registration to its end, and the
+// pool to its own.
+func (w *apiServer) followsPool(holds func(when string, value, start, queued, running, starting, factories int), routable object) {
+	t := w.t
+	demand := func() answer { return w.as(w.owner, "GET", "/pools/gpu/demand", nil).want(200) }
+	why := func(key string) answer { return w.as(w.owner, "GET", "/jobs/"+key+"/explanation", nil).want(200) }
+	step := func(name string) answer {
+		return w.as(w.owner, "POST", "/pools/gpu/scaling", object{"factory": "gpu-1", "step": name})
+	}
 	agent := w.agent("ada", object{"factory": object{"name": "gpu-1", "pool": "gpu", "capabilities": []string{"has:gpu"}, "seats": 1}})
 	holds("registered", 1, 0, 1, 0, 0, 1)
 	if f := w.as(w.owner, "GET", "/factories/gpu-1", nil).want(200); f.text("pool") != "gpu" {

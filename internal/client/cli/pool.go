@@ -3,11 +3,16 @@ package cli
 import (
 	"fmt"
 	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/internal/client/scaler"
 )
 
 func poolCommand(c *cli) *cobra.Command {
@@ -118,5 +123,58 @@ func poolSet(c *cli) *cobra.Command {
 		}
 		return answer(c, printPool)(server.PutPool(cmd.Context(), args[0], t))
 	}
+	return cmd
+}
+
+// scalerCommand is `fleet scaler`.
+func (c *cli) scalerCommand() *cobra.Command {
+	var o scaler.Options
+	var commands []string
+	cmd := &cobra.Command{
+		Use: "scaler", Args: cobra.NoArgs,
+		Short: "Start workers on this machine while jobs need them, from none on",
+		Long: "scaler reads the demand of pools every second. It starts a worker by the pool's command as soon as one is needed, and\n" +
+			"drains and ends workers that were not needed for the pool's cool-down, those without a job first. A worker gets the\n" +
+			"variables FLEETBOARD_POOL and FLEETBOARD_FACTORY, and those of the scaler but for FLEETBOARD_TOKEN.\n\n" +
+			"The command takes the place of the shell that reads it (exec); write sh -c '…' for more than one. Its output is in\n" +
+			"output.log below --state. Workers go on when the scaler ends, and belong to the next one with the same --state; a\n" +
+			"scaler without a pool's command ends that pool's workers. Its token must be that of an owner or an admin.",
+		Example:     "  fleet scaler --pool 'linux=fleet worker --repos /srv/src --engine claude'",
+		Annotations: calls("getPool", "getPoolDemand", "scalePool", "getFactory", "drainFactory", "undrainFactory"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Commands = map[string]string{}
+			for _, line := range commands {
+				pool, command, found := strings.Cut(line, "=")
+				if !found || pool == "" || strings.TrimSpace(command) == "" || strings.ContainsAny(pool, "/\\") || pool[0] == '.' {
+					return fail(exitUsage, "--pool: %q is not POOL=COMMAND", line)
+				}
+				o.Commands[pool] = command
+			}
+			if o.Every < 100*time.Millisecond || o.Patience < time.Second || o.Most < 1 {
+				return fail(exitUsage, "--every must be at least 100ms, --patience 1s, --most 1")
+			}
+			server, err := c.connect()
+			if err != nil {
+				return err
+			}
+			o.Server, o.Log = scaler.Remote{Client: server}, slog.New(slog.NewTextHandler(c.env.Err, nil))
+			if o.State == "" {
+				o.State = filepath.Join(c.env.StateDir, "scaler")
+			}
+			if c.env.Environ != nil {
+				o.Environ = append(slices.DeleteFunc(c.env.Environ(), func(v string) bool {
+					return strings.HasPrefix(v, "FLEETBOARD_TOKEN=") || strings.HasPrefix(v, "FLEETBOARD_URL=")
+				}), "FLEETBOARD_URL="+server.Server())
+			}
+			return scaler.Run(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&commands, "pool", nil, "start workers of a pool by this command: `POOL=COMMAND`; repeatable")
+	flags.StringVar(&o.State, "state", "", "keep what was started in this `directory`")
+	flags.StringVar(&o.Host, "host", hostName(), "begin the names of factories by this `name`, behind the pool's")
+	flags.DurationVar(&o.Every, "every", time.Second, "read the demand so often")
+	flags.IntVar(&o.Most, "most", 16, "how many workers of a pool run here at most")
+	flags.DurationVar(&o.Patience, "patience", 30*time.Second, "kill a worker that does not end within twice as long")
 	return cmd
 }

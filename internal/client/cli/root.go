@@ -86,7 +86,7 @@ func (c *cli) root() *cobra.Command {
 	c.addOutputFlags(flags)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand(c))
-	root.AddCommand(factory{c}.workerCommand(), c.mcpCommand(), c.simCommand(), c.demoCommand())
+	root.AddCommand(factory{c}.workerCommand(), c.mcpCommand(), c.simCommand(), c.demoCommand(), c.scalerCommand())
 	root.AddCommand(versionCommand(c), loginCommand(c), logoutCommand(c), contextCommand(c), exitCodesTopic(),
 		jobCommand(c), backlogCommand(c), eventsCommand(c), budgetCommand(c), factoryCommand(c), poolCommand(c), stopCommand(c),
 		releaseCommand(c), dispatchCommand(c), agentCommand(c), productCommand(c), messageCommand(c), busCommand(c), blobCommand(c), importCommand(c), doctorCommand(c))

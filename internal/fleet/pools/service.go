@@ -228,7 +228,9 @@ func startable(list []Pool, product string, needs []string) (found *Start) {
 	return found
 }
 
+// publish wakes whoever looks at the fleet.
 func (s *Service) publish(workspace ids.ID) {
+	s.none.forget(workspace)
 	s.wake.Publish(fleet.Topic(workspace), eventlog.Topic(workspace))
 }
 
