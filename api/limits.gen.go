@@ -266,6 +266,8 @@ const (
 	MaxProductSettingsReviewLimit           = 100000
 	MaxProgressReportCurrentStep            = 200
 	MinProgressReportEpoch                  = 1
+	MaxProgressReportFilesTouched           = 2000
+	MaxProgressReportFilesTouchedItem       = 512
 	MaxProgressReportJob                    = 64
 	MaxProgressReportProgressPercent        = 100
 	MaxProgressReportUsage                  = 200

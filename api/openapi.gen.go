@@ -2128,6 +2128,35 @@ type ClaimedBudget struct {
 	SliceUSD string `json:"slice_usd"`
 }
 
+// Collision defines model for Collision.
+type Collision struct {
+	// Agent Who works on it.
+	Agent   string `json:"agent"`
+	Factory string `json:"factory"`
+
+	// Job The key of the other job.
+	Job string `json:"job"`
+
+	// MorePaths How many there are beside them.
+	MorePaths int `json:"more_paths"`
+
+	// Paths Files that both have touched, at most 50.
+	Paths []string `json:"paths"`
+
+	// Since When the second of the two touched the first of them.
+	Since time.Time `json:"since"`
+}
+
+// Collisions defines model for Collisions.
+type Collisions struct {
+	// FilesTouched How many files of the job are compared with those of others, at most 5,000 an attempt.
+	FilesTouched int         `json:"files_touched"`
+	Items        []Collision `json:"items"`
+
+	// MoreFiles That are as many as there can be: files that its agent touches beside them are not compared.
+	MoreFiles bool `json:"more_files"`
+}
+
 // Completion defines model for Completion.
 type Completion struct {
 	Branch *string `json:"branch,omitempty"`
@@ -3010,8 +3039,11 @@ type LeaseStanding struct {
 	Directive Directive  `json:"directive"`
 	Epoch     int64      `json:"epoch"`
 	ExpiresAt *time.Time `json:"expires_at"`
-	Job       string     `json:"job"`
-	Reason    *string    `json:"reason,omitempty"`
+
+	// FilesDropped Of `files_touched`: how many are not compared with those of other jobs.
+	FilesDropped *int    `json:"files_dropped,omitempty"`
+	Job          string  `json:"job"`
+	Reason       *string `json:"reason,omitempty"`
 }
 
 // Link defines model for Link.
@@ -3772,6 +3804,9 @@ type ProgressReport struct {
 	// Epoch The epoch of the lease.
 	Epoch Epoch `json:"epoch"`
 
+	// FilesTouched Files of the repo that the work has touched and that were not reported before, as git has their paths. Other jobs that touch one of them at the same time are named by `GET /jobs/{job}/collisions`. In a heartbeat 100 of the leases may have some.
+	FilesTouched *[]string `json:"files_touched,omitempty"`
+
 	// Job Key or id of the job.
 	Job JobRef `json:"job"`
 
@@ -4027,6 +4062,9 @@ type Standing struct {
 
 	// ExpiresAt Null where there is no lease.
 	ExpiresAt *time.Time `json:"expires_at"`
+
+	// FilesDropped Of `files_touched`: how many are not compared with those of other jobs, since an attempt has 5,000 at most.
+	FilesDropped *int `json:"files_dropped,omitempty"`
 
 	// LinesLeftOut Of log lines: how many at the end of the batch were not kept. The log of a job keeps 8 MB of lines a minute, 64 MB an attempt and 256 MB in all; a line in it says how many were left out.
 	LinesLeftOut *int    `json:"lines_left_out,omitempty"`
@@ -5851,6 +5889,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJob(ctx context.Context, job JobPath, body CancelJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListJobCollisions Which other jobs that are worked on touch the same files of its repo, as the agents of both say with `files_touched`. Those beyond the scope of an agent's token are left out. There are at most 20, so that this is no page.
+	//
+	// Corresponds with GET /jobs/{job}/collisions (the `ListJobCollisions` operationId).
+	ListJobCollisions(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// FinishJobWithBody Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
 	//
@@ -8097,6 +8140,21 @@ func (c *caller) CancelJobWithBody(ctx context.Context, job JobPath, contentType
 // Corresponds with POST /jobs/{job}/cancel (the `CancelJob` operationId).
 func (c *caller) CancelJob(ctx context.Context, job JobPath, body CancelJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCancelJobRequest(c.Server, job, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListJobCollisions Which other jobs that are worked on touch the same files of its repo, as the agents of both say with `files_touched`. Those beyond the scope of an agent's token are left out. There are at most 20, so that this is no page.
+//
+// Corresponds with GET /jobs/{job}/collisions (the `ListJobCollisions` operationId).
+func (c *caller) ListJobCollisions(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListJobCollisionsRequest(c.Server, job)
 	if err != nil {
 		return nil, err
 	}
@@ -12873,6 +12931,40 @@ func NewCancelJobRequestWithBody(server string, job JobPath, contentType string,
 	return req, nil
 }
 
+// NewListJobCollisionsRequest constructs an http.Request for the ListJobCollisions method
+func NewListJobCollisionsRequest(server string, job JobPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/collisions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewFinishJobRequest calls the generic FinishJob builder with application/json body
 func NewFinishJobRequest(server string, job JobPath, body FinishJobJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -16406,6 +16498,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJobWithResponse(ctx context.Context, job JobPath, body CancelJobJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelJobResponse, error)
+
+	// ListJobCollisionsWithResponse Which other jobs that are worked on touch the same files of its repo, as the agents of both say with `files_touched`. Those beyond the scope of an agent's token are left out. There are at most 20, so that this is no page.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{job}/collisions (the `ListJobCollisions` operationId).
+	ListJobCollisionsWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*ListJobCollisionsResponse, error)
 
 	// FinishJobWithBodyWithResponse Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
 	//
@@ -20901,6 +21000,62 @@ func (r CancelJobResponse) ContentType() string {
 	return ""
 }
 
+// ListJobCollisionsResponseDefaultHeaders the declared response headers of an HTTP default response for ListJobCollisions
+type ListJobCollisionsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListJobCollisionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Collisions
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListJobCollisionsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListJobCollisionsResponse) GetJSON200() *Collisions {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListJobCollisionsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListJobCollisionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListJobCollisionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListJobCollisionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListJobCollisionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // FinishJobResponseDefaultHeaders the declared response headers of an HTTP default response for FinishJob
 type FinishJobResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -25268,6 +25423,19 @@ func (c *ClientWithResponses) CancelJobWithResponse(ctx context.Context, job Job
 		return nil, err
 	}
 	return ParseCancelJobResponse(rsp)
+}
+
+// ListJobCollisionsWithResponse Which other jobs that are worked on touch the same files of its repo, as the agents of both say with `files_touched`. Those beyond the scope of an agent's token are left out. There are at most 20, so that this is no page.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{job}/collisions (the `ListJobCollisions` operationId).
+func (c *ClientWithResponses) ListJobCollisionsWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*ListJobCollisionsResponse, error) {
+	rsp, err := c.ListJobCollisions(ctx, job, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListJobCollisionsResponse(rsp)
 }
 
 // FinishJobWithBodyWithResponse Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
@@ -30055,6 +30223,59 @@ func ParseCancelJobResponse(rsp *http.Response) (*CancelJobResponse, error) {
 	switch {
 	case true:
 		var headers CancelJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListJobCollisionsResponse parses an HTTP response from a ListJobCollisionsWithResponse call
+func ParseListJobCollisionsResponse(rsp *http.Response) (*ListJobCollisionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListJobCollisionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Collisions
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListJobCollisionsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

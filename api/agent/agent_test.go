@@ -254,6 +254,33 @@ func TestAServerThatIsAway(t *testing.T) {
 	})
 }
 
+// The files that the work touches go with a heartbeat, once; those of one that failed go again.
+func TestTouchedFilesGoWithAHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{jobs: []string{"FB-1"}, directive: api.DirectiveContinue}
+		run(t, s, time.Minute, func(_ context.Context, j *agent.Job) (agent.Result, error) {
+			s.set(func() { s.away = true })
+			j.Touched("go.mod", "internal/db/tx.go", "go.mod")
+			<-time.After(8 * time.Second)
+			s.set(func() { s.away = false })
+			<-time.After(20 * time.Second)
+			return agent.Result{}, nil
+		})
+		told := 0
+		for _, body := range s.called("agents/ada/heartbeat") {
+			if strings.Contains(body, "files_touched") {
+				told++
+				if !strings.Contains(body, `"files_touched":["go.mod","internal/db/tx.go"]`) {
+					t.Errorf("a heartbeat says %s", body)
+				}
+			}
+		}
+		if told != 1 {
+			t.Errorf("%d heartbeats tell of files; want 1", told)
+		}
+	})
+}
+
 // A report is sent until the server has taken it.
 func TestAReportOutlastsTheServersAbsence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -43,7 +43,7 @@ func (a *agent) beat(ctx context.Context, timeout time.Duration) (*api.Heartbeat
 	leases := []api.ProgressReport{}
 	status := api.HeartbeatStatusIdle
 	for _, j := range held {
-		leases = append(leases, api.ProgressReport{Job: j.Key, Epoch: j.Lease.Epoch})
+		leases = append(leases, api.ProgressReport{Job: j.Key, Epoch: j.Lease.Epoch, FilesTouched: j.untold()})
 		status = api.HeartbeatStatusWorking
 	}
 	claimedBefore := a.isClaiming()
@@ -53,6 +53,12 @@ func (a *agent) beat(ctx context.Context, timeout time.Duration) (*api.Heartbeat
 		answer, err = a.beatAPI.HeartbeatWithResponse(ctx, a.Name, api.Heartbeat{BootID: a.bootID, Status: status, Leases: &leases})
 		return err
 	})
+	refused := api.Refused(err, api.ProblemCodeValidationFailed, api.ProblemCodeMalformed, api.ProblemCodeTooLarge)
+	for i, j := range held {
+		if err == nil || refused { // one that is refused is not sent again: no lease is to be lost for it
+			j.forgetTouched(leases[i].FilesTouched)
+		}
+	}
 	if err != nil || answer.JSON200 == nil {
 		return nil, err
 	}

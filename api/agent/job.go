@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type Job struct {
 	extendedAt time.Time     // when the call was sent whose answer last extended the lease
 	duration   time.Duration // of the lease, from extendedAt
 	checkpoint api.FreeForm
+	touched    []string // files that are to be reported
 }
 
 // Progress reports how far the work is, a checkpoint for a later attempt, and what models were used
@@ -49,6 +51,43 @@ func (j *Job) Progress(report api.ProgressReport) error {
 		return cause
 	}
 	return err
+}
+
+// Touched says that the work has touched files of the job's repo, by their paths in it: with the next
+// heartbeat the server learns of them, and says to people which other jobs at work touch one of them.
+// Progress can say the same at once. Files that were said before cost little.
+func (j *Job) Touched(paths ...string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, path := range paths {
+		if !slices.Contains(j.touched, path) && len(j.touched) < maxTouched {
+			j.touched = append(j.touched, path)
+		}
+	}
+}
+
+// maxTouched is how many files wait for a heartbeat; those beyond are left out.
+const maxTouched = 2 * api.MaxProgressReportFilesTouched
+
+// untold returns files that the next heartbeat is to report; nil for none.
+func (j *Job) untold() *[]string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.touched) == 0 {
+		return nil
+	}
+	list := slices.Clone(j.touched[:min(len(j.touched), api.MaxProgressReportFilesTouched)])
+	return &list
+}
+
+// forgetTouched forgets files that the server has, or does not take.
+func (j *Job) forgetTouched(list *[]string) {
+	if list == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.touched = slices.DeleteFunc(j.touched, func(path string) bool { return slices.Contains(*list, path) })
 }
 
 // leaseLost are the codes of refusals of a report about a lease that is not the agent's any more.

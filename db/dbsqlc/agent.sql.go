@@ -375,7 +375,7 @@ func (q *Queries) AgentUpsert(ctx context.Context, db DBTX, arg AgentUpsertParam
 
 const leaseCounts = `-- name: LeaseCounts :many
 SELECT l.factory_id, l.agent_id, (count(*) FILTER (WHERE NOT l.follows))::int AS taken,
-    (count(*) FILTER (WHERE l.follows))::int AS follows FROM job_lease l
+    (count(*) FILTER (WHERE l.follows))::int AS follows, bool_or(l.touches)::boolean AS touches FROM job_lease l
 WHERE l.workspace_id = $1 GROUP BY l.factory_id, l.agent_id
 `
 
@@ -384,10 +384,11 @@ type LeaseCountsRow struct {
 	AgentID   uuid.UUID
 	Taken     int
 	Follows   int
+	Touches   bool
 }
 
 // How many seats the agents have taken, by the factory they took them for, and how many
-// pull requests they follow beside.
+// pull requests they follow beside; and whether one of them has said which files it touches.
 func (q *Queries) LeaseCounts(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]LeaseCountsRow, error) {
 	rows, err := db.Query(ctx, leaseCounts, workspaceID)
 	if err != nil {
@@ -402,6 +403,7 @@ func (q *Queries) LeaseCounts(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.AgentID,
 			&i.Taken,
 			&i.Follows,
+			&i.Touches,
 		); err != nil {
 			return nil, err
 		}

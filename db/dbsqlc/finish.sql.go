@@ -111,7 +111,7 @@ WITH e AS MATERIALIZED (
 ), ended AS (
     DELETE FROM job_lease l USING e
     WHERE l.workspace_id = $2 AND l.job_id = ANY($3::uuid[]) AND l.job_id = e.job_id AND l.epoch = e.epoch
-    RETURNING l.job_id, l.epoch, l.progress_percent, l.current_step, l.checkpoint
+    RETURNING l.job_id, l.epoch, l.progress_percent, l.current_step, l.checkpoint, l.touches
 ), closed AS (
     UPDATE attempt a SET ended_at = clock_timestamp(), outcome = e.outcome, error = e.error, error_kind = e.error_kind,
         progress_percent = x.progress_percent, current_step = x.current_step,
@@ -125,7 +125,7 @@ WITH e AS MATERIALIZED (
     INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, event, message)
     SELECT $2, c.job_id, c.epoch, c.agent, 'ERROR', 'attempt.' || c.outcome, c.wrong FROM closed c WHERE c.wrong <> ''
 )
-SELECT job_id, progress_percent, current_step, checkpoint FROM ended
+SELECT job_id, progress_percent, current_step, checkpoint, touches FROM ended
 `
 
 type LeasesEndRow struct {
@@ -133,6 +133,7 @@ type LeasesEndRow struct {
 	ProgressPercent *int
 	CurrentStep     string
 	Checkpoint      json.RawMessage
+	Touches         bool
 }
 
 // Ends leases and closes their attempts, keeping what each lease knew of the work.
@@ -152,6 +153,7 @@ func (q *Queries) LeasesEnd(ctx context.Context, db DBTX, endings json.RawMessag
 			&i.ProgressPercent,
 			&i.CurrentStep,
 			&i.Checkpoint,
+			&i.Touches,
 		); err != nil {
 			return nil, err
 		}

@@ -382,7 +382,7 @@ WITH said AS MATERIALIZED (
     SELECT unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch, unnest($4::uuid[]) AS agent_id,
         unnest($5::int[]) AS ttl_seconds, unnest($6::int[]) AS progress_percent,
         unnest($7::text[]) AS step, unnest($8::boolean[]) AS tells_step, unnest($9::boolean[]) AS is_progress,
-        unnest($10::text[]) AS checkpoint
+        unnest($10::text[]) AS checkpoint, unnest($11::boolean[]) AS touches
 )
 UPDATE job_lease l SET
     expires_at = greatest(l.expires_at, clock_timestamp()
@@ -391,7 +391,8 @@ UPDATE job_lease l SET
     progress_percent = CASE WHEN s.progress_percent < 0 THEN l.progress_percent ELSE s.progress_percent END,
     current_step = CASE WHEN s.tells_step THEN s.step ELSE l.current_step END,
     checkpoint = CASE WHEN s.checkpoint = '' THEN l.checkpoint ELSE s.checkpoint::jsonb END,
-    progress_at = CASE WHEN s.is_progress THEN clock_timestamp() ELSE l.progress_at END
+    progress_at = CASE WHEN s.is_progress THEN clock_timestamp() ELSE l.progress_at END,
+    touches = l.touches OR s.touches
 FROM said s
 WHERE l.workspace_id = $1 AND l.job_id = ANY($2::uuid[]) AND l.job_id = s.job_id AND l.epoch = s.epoch
     AND l.agent_id IS NOT DISTINCT FROM s.agent_id AND l.expires_at > clock_timestamp()
@@ -409,6 +410,7 @@ type LeasesReportParams struct {
 	TellsStep        []bool
 	IsProgress       []bool
 	Checkpoints      []string
+	Touches          []bool
 }
 
 type LeasesReportRow struct {
@@ -433,6 +435,7 @@ func (q *Queries) LeasesReport(ctx context.Context, db DBTX, arg LeasesReportPar
 		arg.TellsStep,
 		arg.IsProgress,
 		arg.Checkpoints,
+		arg.Touches,
 	)
 	if err != nil {
 		return nil, err

@@ -487,6 +487,17 @@ type Job struct {
 	Depth               int
 }
 
+type JobCollision struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+	OtherID     uuid.UUID
+	OtherEpoch  int64
+	Paths       []string
+	PathCount   int
+	Since       time.Time
+}
+
 type JobCost struct {
 	WorkspaceID        uuid.UUID
 	JobID              uuid.UUID
@@ -664,6 +675,7 @@ type JobLease struct {
 	Agent           string
 	Factory         string
 	Follows         bool
+	Touches         bool
 }
 
 type JobLog struct {
@@ -1090,6 +1102,14 @@ type SetupLink struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time
 	UsedAt    *time.Time
+}
+
+type TouchedPath struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+	Repo        string
+	Path        string
 }
 
 type UnpricedModel struct {

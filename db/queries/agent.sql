@@ -69,9 +69,9 @@ WHERE a.workspace_id = @workspace_id AND a.name = @name;
 
 -- name: LeaseCounts :many
 -- How many seats the agents have taken, by the factory they took them for, and how many
--- pull requests they follow beside.
+-- pull requests they follow beside; and whether one of them has said which files it touches.
 SELECT l.factory_id, l.agent_id, (count(*) FILTER (WHERE NOT l.follows))::int AS taken,
-    (count(*) FILTER (WHERE l.follows))::int AS follows FROM job_lease l
+    (count(*) FILTER (WHERE l.follows))::int AS follows, bool_or(l.touches)::boolean AS touches FROM job_lease l
 WHERE l.workspace_id = @workspace_id GROUP BY l.factory_id, l.agent_id;
 
 -- name: AgentTerminate :one

@@ -11,7 +11,7 @@ WITH e AS MATERIALIZED (
 ), ended AS (
     DELETE FROM job_lease l USING e
     WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(@job_ids::uuid[]) AND l.job_id = e.job_id AND l.epoch = e.epoch
-    RETURNING l.job_id, l.epoch, l.progress_percent, l.current_step, l.checkpoint
+    RETURNING l.job_id, l.epoch, l.progress_percent, l.current_step, l.checkpoint, l.touches
 ), closed AS (
     UPDATE attempt a SET ended_at = clock_timestamp(), outcome = e.outcome, error = e.error, error_kind = e.error_kind,
         progress_percent = x.progress_percent, current_step = x.current_step,
@@ -25,7 +25,7 @@ WITH e AS MATERIALIZED (
     INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, event, message)
     SELECT @workspace_id, c.job_id, c.epoch, c.agent, 'ERROR', 'attempt.' || c.outcome, c.wrong FROM closed c WHERE c.wrong <> ''
 )
-SELECT job_id, progress_percent, current_step, checkpoint FROM ended;
+SELECT job_id, progress_percent, current_step, checkpoint, touches FROM ended;
 
 -- name: AttemptClose :exec
 -- Closes an attempt whose lease is not there.

@@ -113,7 +113,7 @@ WITH said AS MATERIALIZED (
     SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch, unnest(@agent_ids::uuid[]) AS agent_id,
         unnest(@ttl_seconds::int[]) AS ttl_seconds, unnest(@progress_percents::int[]) AS progress_percent,
         unnest(@steps::text[]) AS step, unnest(@tells_step::boolean[]) AS tells_step, unnest(@is_progress::boolean[]) AS is_progress,
-        unnest(@checkpoints::text[]) AS checkpoint
+        unnest(@checkpoints::text[]) AS checkpoint, unnest(@touches::boolean[]) AS touches
 )
 UPDATE job_lease l SET
     expires_at = greatest(l.expires_at, clock_timestamp()
@@ -122,7 +122,8 @@ UPDATE job_lease l SET
     progress_percent = CASE WHEN s.progress_percent < 0 THEN l.progress_percent ELSE s.progress_percent END,
     current_step = CASE WHEN s.tells_step THEN s.step ELSE l.current_step END,
     checkpoint = CASE WHEN s.checkpoint = '' THEN l.checkpoint ELSE s.checkpoint::jsonb END,
-    progress_at = CASE WHEN s.is_progress THEN clock_timestamp() ELSE l.progress_at END
+    progress_at = CASE WHEN s.is_progress THEN clock_timestamp() ELSE l.progress_at END,
+    touches = l.touches OR s.touches
 FROM said s
 WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(@job_ids::uuid[]) AND l.job_id = s.job_id AND l.epoch = s.epoch
     AND l.agent_id IS NOT DISTINCT FROM s.agent_id AND l.expires_at > clock_timestamp()

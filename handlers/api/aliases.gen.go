@@ -36,6 +36,8 @@ type (
 	CheckBudgetJSONRequestBody         = api.CheckBudgetJSONRequestBody
 	ClaimJobsJSONRequestBody           = api.ClaimJobsJSONRequestBody
 	ClaimedBudget                      = api.ClaimedBudget
+	Collision                          = api.Collision
+	Collisions                         = api.Collisions
 	CompleteJobJSONRequestBody         = api.CompleteJobJSONRequestBody
 	CoordinatorStatus                  = api.CoordinatorStatus
 	CountsByStatus                     = api.CountsByStatus

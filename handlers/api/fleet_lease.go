@@ -47,7 +47,7 @@ func (s *reportHandlers) ReportProgress(ctx context.Context, r ReportProgressReq
 	}
 	standing, err := s.Dispatch.Progress(ctx, principal(ctx), ref,
 		report.Progress{Percent: r.Body.ProgressPercent, Step: r.Body.CurrentStep, Checkpoint: checkpoint,
-			Model: toModelRun(r.Body.Model)})
+			Model: toModelRun(r.Body.Model), Files: value(r.Body.FilesTouched)})
 	answer := toStanding(standing)
 	answer.UsageResults = used
 	return ReportProgress200JSONResponse(answer), err

@@ -145,7 +145,7 @@ func beat(agent string, in Heartbeat) (report.Heartbeat, error) {
 			return out, err
 		}
 		out.Leases = append(out.Leases, report.HeartbeatLease{Job: l.Job, Epoch: l.Epoch, ProgressPercent: l.ProgressPercent,
-			CurrentStep: l.CurrentStep, Checkpoint: checkpoint})
+			CurrentStep: l.CurrentStep, Checkpoint: checkpoint, Files: value(l.FilesTouched)})
 	}
 	return out, nil
 }
@@ -158,12 +158,13 @@ func beatAnswerModel(in report.HeartbeatResult) HeartbeatAnswer {
 	}
 	for _, l := range in.Leases {
 		out.Leases = append(out.Leases, LeaseStanding{Job: l.Job, Epoch: l.Epoch, Directive: Directive(l.Directive),
-			Reason: nilIfZero(l.Reason), ExpiresAt: utcOrNil(l.ExpiresAt), Answer: nilIfZero(l.Answer)})
+			Reason: nilIfZero(l.Reason), ExpiresAt: utcOrNil(l.ExpiresAt), Answer: nilIfZero(l.Answer),
+			FilesDropped: nilIfZero(l.FilesDropped)})
 	}
 	return out
 }
 
 func toStanding(in lease.Status) Standing {
 	return Standing{Directive: Directive(in.Directive), Reason: nilIfZero(in.Reason), ExpiresAt: utcOrNil(in.ExpiresAt),
-		Answer: nilIfZero(in.Answer), LinesLeftOut: nilIfZero(in.LinesLeftOut)}
+		Answer: nilIfZero(in.Answer), LinesLeftOut: nilIfZero(in.LinesLeftOut), FilesDropped: nilIfZero(in.FilesDropped)}
 }

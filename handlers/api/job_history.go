@@ -3,11 +3,13 @@ package api
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/collisions"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/spend"
 )
@@ -97,6 +99,27 @@ func (s *historyHandlers) ListJobEvents(ctx context.Context, r ListJobEventsRequ
 func (s *historyHandlers) ExplainJob(ctx context.Context, r ExplainJobRequestObject) (ExplainJobResponseObject, error) {
 	explained, err := s.Screens.Explain(ctx, principal(ctx), r.Job)
 	return ExplainJob200JSONResponse(explanationModel(explained)), err
+}
+
+// ListJobCollisions gives the jobs that touch the same files as a job.
+func (s *historyHandlers) ListJobCollisions(
+	ctx context.Context, r ListJobCollisionsRequestObject,
+) (ListJobCollisionsResponseObject, error) {
+	who := principal(ctx)
+	found, err := s.Screens.Collisions(ctx, who, r.Job)
+	if err != nil {
+		return nil, err
+	}
+	in := slices.DeleteFunc(found.List, func(c collisions.Collision) bool {
+		return len(who.Scope.Products) > 0 && !slices.Contains(who.Scope.Products, c.Product)
+	})
+	return ListJobCollisions200JSONResponse{FilesTouched: found.Touched, MoreFiles: found.Touched == collisions.MaxTouched,
+		Items: mapSlice(in, collisionModel)}, nil
+}
+
+func collisionModel(c collisions.Collision) Collision {
+	return Collision{Job: c.Job, Agent: c.Agent, Factory: c.Factory, Paths: c.Paths, MorePaths: c.More,
+		Since: c.Since.UTC()}
 }
 
 // ListJobLogs gives a page of a job's log, newest first.

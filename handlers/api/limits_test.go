@@ -25,6 +25,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/collisions"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -81,7 +82,8 @@ var limits = []limit{
 	{bound{jobs.MinComplexity, jobs.MaxComplexityStep}, "NewJob.complexity JobPatch.complexity EstimateRequest.complexity", "job.complexity"},
 	{bound{jobs.MinBudgetNanos, jobs.MaxBudgetNanos}, "", "job.budget_nanos"},
 	{bound{none, jobs.MaxFiles}, "NewJob.files JobPatch.files", "job.files"},
-	{bound{1, jobs.MaxFile}, "NewJob.files[] JobPatch.files[] Completion.files_touched[]", ""},
+	{bound{1, jobs.MaxFile}, "NewJob.files[] JobPatch.files[] Completion.files_touched[] ProgressReport.files_touched[]", ""},
+	{bound{none, collisions.MaxReported}, "ProgressReport.files_touched", ""},
 	{bound{none, jobs.MaxFilesTouched}, "Completion.files_touched", "job.files_touched"},
 	{bound{none, jobs.MaxCommit}, "ApproveAction.head MergeAction.commit Completion.commit", "job.approved_head job.merged_commit"},
 	{bound{none, jobs.MaxURL}, "MergeAction.url Completion.url", "job.url"},

@@ -228,6 +228,9 @@ type ServerInterface interface {
 	// CancelJob Cancels a job. Where an agent holds it, the agent is asked to stop first.
 	// (POST /jobs/{job}/cancel)
 	CancelJob(ctx echo.Context, job JobPath) error
+	// ListJobCollisions Which other jobs that are worked on touch the same files of its repo, as the agents of both say with `files_touched`. Those beyond the scope of an agent's token are left out. There are at most 20, so that this is no page.
+	// (GET /jobs/{job}/collisions)
+	ListJobCollisions(ctx echo.Context, job JobPath) error
 	// FinishJob Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
 	// (POST /jobs/{job}/complete)
 	FinishJob(ctx echo.Context, job JobPath) error
@@ -1766,6 +1769,22 @@ func (w *ServerInterfaceWrapper) CancelJob(ctx echo.Context) error {
 	return err
 }
 
+// ListJobCollisions converts echo context to params.
+func (w *ServerInterfaceWrapper) ListJobCollisions(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListJobCollisions(ctx, job)
+	return err
+}
+
 // FinishJob converts echo context to params.
 func (w *ServerInterfaceWrapper) FinishJob(ctx echo.Context) error {
 	var err error
@@ -2920,6 +2939,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/jobs/:job/attempts", wrapper.ListAttempts, options.OperationMiddlewares["listAttempts"]...)
 	router.GET(options.BaseURL+"/jobs/:job/events", wrapper.ListJobEvents, options.OperationMiddlewares["listJobEvents"]...)
 	router.GET(options.BaseURL+"/jobs/:job/explanation", wrapper.ExplainJob, options.OperationMiddlewares["explainJob"]...)
+	router.GET(options.BaseURL+"/jobs/:job/collisions", wrapper.ListJobCollisions, options.OperationMiddlewares["listJobCollisions"]...)
 	router.GET(options.BaseURL+"/jobs/:job/estimate", wrapper.EstimateJob, options.OperationMiddlewares["estimateJob"]...)
 	router.POST(options.BaseURL+"/estimates", wrapper.PreviewEstimate, options.OperationMiddlewares["previewEstimate"]...)
 	router.POST(options.BaseURL+"/routability", wrapper.PreviewRoutability, options.OperationMiddlewares["previewRoutability"]...)
@@ -6478,6 +6498,52 @@ func (response CancelJobdefaultApplicationProblemPlusJSONResponse) VisitCancelJo
 	return err
 }
 
+type ListJobCollisionsRequestObject struct {
+	Job JobPath `json:"job"`
+}
+
+type ListJobCollisionsResponseObject interface {
+	VisitListJobCollisionsResponse(w http.ResponseWriter) error
+}
+
+type ListJobCollisions200JSONResponse Collisions
+
+func (response ListJobCollisions200JSONResponse) VisitListJobCollisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListJobCollisionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListJobCollisionsdefaultApplicationProblemPlusJSONResponse) VisitListJobCollisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type FinishJobRequestObject struct {
 	Job  JobPath `json:"job"`
 	Body *FinishJobJSONRequestBody
@@ -9308,6 +9374,9 @@ type StrictServerInterface interface {
 	// CancelJob Cancels a job. Where an agent holds it, the agent is asked to stop first.
 	// (POST /jobs/{job}/cancel)
 	CancelJob(ctx context.Context, request CancelJobRequestObject) (CancelJobResponseObject, error)
+	// ListJobCollisions Which other jobs that are worked on touch the same files of its repo, as the agents of both say with `files_touched`. Those beyond the scope of an agent's token are left out. There are at most 20, so that this is no page.
+	// (GET /jobs/{job}/collisions)
+	ListJobCollisions(ctx context.Context, request ListJobCollisionsRequestObject) (ListJobCollisionsResponseObject, error)
 	// FinishJob Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
 	// (POST /jobs/{job}/complete)
 	FinishJob(ctx context.Context, request FinishJobRequestObject) (FinishJobResponseObject, error)
@@ -12047,6 +12116,31 @@ func (sh *strictHandler) CancelJob(ctx echo.Context, job JobPath) error {
 		return err
 	} else if validResponse, ok := response.(CancelJobResponseObject); ok {
 		return validResponse.VisitCancelJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListJobCollisions operation middleware
+func (sh *strictHandler) ListJobCollisions(ctx echo.Context, job JobPath) error {
+	var request ListJobCollisionsRequestObject
+
+	request.Job = job
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListJobCollisions(ctx.Request().Context(), request.(ListJobCollisionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListJobCollisions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListJobCollisionsResponseObject); ok {
+		return validResponse.VisitListJobCollisionsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -37,6 +37,7 @@ func (l boardView) card(c screens.Card) view.Card {
 	switch {
 	case j.Lease != nil:
 		l.working(&m, j)
+		m.Collision = reason.Collision(c.Collisions)
 	case j.Status.Finished():
 		l.finished(&m, j)
 	default:

@@ -97,6 +97,17 @@ func Commas[T any](name, label string, maxLength int, field func(*T) *[]string) 
 	return f
 }
 
+// EachLine returns a field of several texts that are written one a line.
+func EachLine[T any](name, label string, maxLength int, field func(*T) *[]string) Field[T] {
+	split := func(text string) []string { return web.Distinct(strings.Split(text, "\n")) }
+	f := Custom(name, label, maxLength, func(v *T) string { return strings.Join(*field(v), "\n") }, func(v *T, text string) string {
+		*field(v) = split(text)
+		return ""
+	})
+	f.read = func(in []string) []string { return []string{strings.Join(split(first(in)), "\n")} }
+	return f
+}
+
 func trimLine(in []string) []string { return []string{strings.TrimSpace(first(in))} }
 
 func first(in []string) string {

@@ -33,6 +33,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobMerged: "merged", eventlog.JobMergeFailed: "merge failed", eventlog.JobMergeHeld: "merge held",
 	eventlog.JobPullRequestOpened: "pull request opened",
 	eventlog.JobDelivered:         "delivered", eventlog.JobDeliveryRefused: "push refused",
+	eventlog.JobCollided: "collides", eventlog.JobCollisionEnded: "collision over",
 	eventlog.JobCancelRequested: "cancel asked", eventlog.JobPauseRequested: "pause asked", eventlog.JobCancelled: "cancelled",
 	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobUndone: "undone",
 	eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
@@ -138,6 +139,8 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return onFactory(said("factory"))
 	case eventlog.JobDelivered, eventlog.JobDeliveryRefused:
 		return deliveryText(e.Type, said)
+	case eventlog.JobCollided, eventlog.JobCollisionEnded:
+		return collisionText(said("job"), payload)
 	case eventlog.JobAsked, eventlog.JobAnswered, eventlog.JobBlocked:
 		return ui.Text(newValue(e.Changes, saidIn[e.Type]))
 	case eventlog.JobUndone:
@@ -180,6 +183,23 @@ func deliveryText(kind eventlog.Type, said func(string) string) ui.Sentence {
 		return append(text, ui.T(" in the clone of its host, which has no origin"))
 	}
 	return append(text, ui.T(" pushed to the origin"))
+}
+
+// collisionText is "FB-137: internal/db/tx.go, go.mod". The other job is not named where it is of
+// another product.
+func collisionText(key string, payload map[string]any) ui.Sentence {
+	text := ui.Text("a job of another product")
+	if key != "" {
+		text = ui.Say(ui.Link(key, links.Job(key)))
+	}
+	paths, _ := payload["paths"].([]any)
+	for i, path := range paths {
+		text = append(text, ui.T(map[bool]string{true: ": ", false: ", "}[i == 0]), ui.Name(web.FirstLine(toText(path), web.MaxQuote)))
+	}
+	if more := toNumber(payload["more"]); more > 0 {
+		text = append(text, ui.T(" and "+web.Plural(more, "file", "files")+" more"))
+	}
+	return text
 }
 
 // stoppedThings names products, or the whole fleet.

@@ -19,7 +19,9 @@ func (s pageData) reason() *view.Why {
 	switch {
 	case j.Status == jobs.Completed:
 		return s.refusal()
-	case len(s.Why.Reasons) == 0, j.Lease != nil, j.Status == jobs.Archived:
+	case j.Lease != nil:
+		return s.collisions()
+	case len(s.Why.Reasons) == 0, j.Status == jobs.Archived:
 		return nil
 	case j.Status == jobs.Failed:
 		return s.failure()
@@ -39,6 +41,20 @@ func (s pageData) reason() *view.Why {
 		case screens.CodeNoFactory, screens.CodeSeatsTaken, screens.CodeAgentsBusy:
 			m.Rows = s.routingRows()
 		}
+	}
+	return m
+}
+
+// collisions says which other jobs that are worked on touch the same files; nil where none does.
+func (s pageData) collisions() *view.Why {
+	shown := reason.Collision(s.Collisions)
+	if shown == nil {
+		return nil
+	}
+	m := &view.Why{Icon: shown.Icon, Tone: shown.Tone, Title: web.Plural(len(s.Collisions), "job", "jobs") + " at work " +
+		map[bool]string{true: "touches", false: "touch"}[len(s.Collisions) == 1] + " the same files"}
+	for _, c := range s.Collisions {
+		m.Lines = append(m.Lines, append(reason.CollisionLine(c), ui.T(", since "), ui.Moment(ui.Ago(c.Since, s.now))))
 	}
 	return m
 }

@@ -21,6 +21,9 @@ const enginePrefix = "engine:"
 // without seconds. The form says that it is UTC.
 var notBeforeForms = []string{"2006-01-02T15:04", "2006-01-02T15:04:05"}
 
+// maxFiles is how many characters of files a browser takes.
+const maxFiles = 20_000
+
 // fields are the form of a job.
 var fields = form.Table[jobs.New]{
 	form.Line("title", "Title", jobs.MaxTitle, func(n *jobs.New) *string { return &n.Title }).Check(func(n *jobs.New) string {
@@ -44,6 +47,7 @@ var fields = form.Table[jobs.New]{
 	form.List("capabilities", "Capabilities", web.Distinct,
 		func(n *jobs.New) []string { return without(n.Capabilities, enginePrefix+engine(n)) },
 		func(n *jobs.New, list []string) { n.Capabilities = web.Distinct(slices.Concat(list, n.Capabilities)) }),
+	form.EachLine("files", "Files", maxFiles, func(n *jobs.New) *[]string { return &n.Files }).Note("paths and globs, one a line"),
 	form.List("depends_on", "Depends on", func(in []string) []string { return web.Distinct(web.SplitKeys(in)) },
 		func(n *jobs.New) []string { return n.DependsOn }, func(n *jobs.New, keys []string) { n.DependsOn = keys }).Focus("dep"),
 	form.List("acceptance", "Acceptance criteria", web.NonBlank, func(n *jobs.New) []string { return n.Acceptance },

@@ -77,7 +77,7 @@ func assertTogether(t *testing.T, d *db.DB, workspace ids.ID, when string, but .
 		"reports": func(c *capture) error {
 			_, err := q.LeasesReport(ctx, c, dbsqlc.LeasesReportParams{WorkspaceID: workspace, JobIds: list, Epochs: []int64{1, 1}, AgentIds: agents,
 				TtlSeconds: []int{0, 0}, ProgressPercents: []int{1, 1}, Steps: []string{"", ""}, TellsStep: []bool{false, false}, IsProgress: []bool{true, true},
-				Checkpoints: []string{"", ""}})
+				Checkpoints: []string{"", ""}, Touches: []bool{false, true}})
 			return err
 		},
 		"jobs that are waited for": func(c *capture) error {

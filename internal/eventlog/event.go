@@ -51,6 +51,8 @@ const (
 	JobMergeHeld         Type = "job.merge_held"       // it stays approved: its merge cannot begin, or be concluded, yet
 	JobDelivered         Type = "job.delivered"        // the commit of an attempt is where its factory puts it
 	JobDeliveryRefused   Type = "job.delivery_refused" // the origin did not take it
+	JobCollided          Type = "job.collided"         // it and another one that is worked on touch the same file
+	JobCollisionEnded    Type = "job.collision_ended"  // the lease of that other one has ended
 	JobCancelRequested   Type = "job.cancel_requested"
 	JobPauseRequested    Type = "job.pause_requested"
 	JobCancelled         Type = "job.cancelled"

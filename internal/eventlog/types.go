@@ -13,7 +13,7 @@ var Types = []Type{
 	JobCreated, JobEdited, JobPromoted, JobHeld, JobBlocked, JobUnblocked, JobAnswered, JobPaused, JobResumed, JobClaimed,
 	JobStarted, JobProgressed, JobReleased, JobLost, JobWarned, JobTimedOut, JobAttemptFailed, JobAsked, JobHandedIn,
 	JobCompleted, JobFailed, JobApproved, JobRejected, JobMerged, JobMergeFailed, JobMergeHeld,
-	JobPullRequestOpened, JobDelivered, JobDeliveryRefused, JobCancelRequested, JobPauseRequested,
+	JobPullRequestOpened, JobDelivered, JobDeliveryRefused, JobCollided, JobCollisionEnded, JobCancelRequested, JobPauseRequested,
 	JobCancelled, JobRetried, JobArchived, JobUndone, JobLinked, JobUnlinked, JobCompacted, JobRecorded,
 	JobRepaired, JobPurged, ProductSaved, ProductDeleted,
 	BudgetCreated, BudgetChanged, BudgetRemoved, BudgetRaised, BudgetTransferred, BudgetThreshold, BudgetWillRunOut, BudgetStopped,

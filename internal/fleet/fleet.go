@@ -202,6 +202,8 @@ type Snapshot struct {
 	Now       time.Time
 	Factories []Factory
 	Stops     Stops
+	// Touches: an agent has said which files it touches, so that jobs may collide.
+	Touches bool
 }
 
 // Needs is what a job requires of a factory.

@@ -44,6 +44,7 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 		taken[l.FactoryID] += l.Taken
 		taken[l.AgentID] += l.Taken
 		follows[l.AgentID] += l.Follows
+		snap.Touches = snap.Touches || l.Touches
 	}
 	at := map[ids.ID]int{}
 	slices.SortFunc(factories, func(a, b dbsqlc.FactoryListRow) int { return natural.Compare(a.Name, b.Name) })

@@ -6,6 +6,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/collisions"
 	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
@@ -128,4 +129,6 @@ type Card struct {
 	Why   Reason
 	Moves []Move
 	Spent spend.Spent // on it so far
+	// Collisions are other jobs that are worked on and touch the same files.
+	Collisions []collisions.Collision
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/collisions"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/usage"
@@ -36,8 +37,9 @@ type JobPage struct {
 	Merge        Merge            // of approved and merged work
 	Conversation []eventlog.Event // newest first
 	Events       []eventlog.Event // newest first
-	Log          []joblog.Line    // newest first
-	MoreLog      bool             // there are older lines than those of Log
+	Collisions   []collisions.Collision
+	Log          []joblog.Line // newest first
+	MoreLog      bool          // there are older lines than those of Log
 }
 
 // Merge is the job that merges another one, or did it last; the zero value for none.
@@ -85,6 +87,9 @@ func jobPageTx(ctx context.Context, tx db.Tx, who tenancy.Principal, query JobQu
 	}
 	of := budgeting.Scope{Product: job.Product, Phase: job.Phase, Job: job.ID, Priority: job.Priority}
 	if page.Money, err = moneyTx(ctx, tx, who.Workspace, EstimateAsk(job), of); err != nil {
+		return page, err
+	}
+	if page.Collisions, err = collisionsTx(ctx, tx, who.Workspace, job, page.Fleet); err != nil {
 		return page, err
 	}
 	if page.Graph, err = jobs.GraphTx(ctx, tx, who.Workspace, job.ID); err != nil {

@@ -87,10 +87,15 @@ func (r *reader) cards(list []ids.ID) ([]Card, error) {
 	if err != nil {
 		return nil, err
 	}
+	collide, err := r.collisions(found)
+	if err != nil {
+		return nil, err
+	}
 	cards := make([]Card, 0, len(found))
 	for _, j := range found {
 		if j.Status != jobs.Archived {
-			cards = append(cards, Card{Job: j, Why: known.findReason(j), Moves: ListMoves(j), Spent: spent[j.ID]})
+			cards = append(cards, Card{Job: j, Why: known.findReason(j), Moves: ListMoves(j), Spent: spent[j.ID],
+				Collisions: collide[j.ID]})
 		}
 	}
 	return cards, nil

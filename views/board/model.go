@@ -97,6 +97,7 @@ type Card struct {
 	Progress     ui.When          // age of the last progress
 	ProgressLate bool             // amber
 	Notice       *jobparts.Reason // a second line: a directive, a late heartbeat
+	Collision    *jobparts.Reason // who touches the same files
 	Agent        string
 	Factory      string
 	Elapsed      ui.When

@@ -59,6 +59,7 @@ var examples = map[string]string{
 	"job complete":     "job complete FB-1 --commit \"$(git rev-parse HEAD)\" --summary \"The licence is there\"",
 	"job create": "job create \"Add a licence\" --repo hello --body \"MIT, this year\"\n" +
 		"key=$(fleet job create \"Add a licence\" --repo hello --quiet)",
+	"job collisions":       "job collisions FB-1",
 	"job explain":          "job explain FB-1",
 	"job fail":             "job fail FB-1 --error \"The tests fail\" --kind checks_failed",
 	"job link":             "job link FB-2 FB-1",

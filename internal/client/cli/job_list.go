@@ -256,6 +256,21 @@ func printExplanation(s *screen, w io.Writer, reply api.Explanation) {
 	printEligible(s, w, reply.EligibleFactories, reply.IneligibleFactories)
 }
 
+func printCollisions(s *screen, w io.Writer, reply api.Collisions) {
+	t := s.table("JOB", "AGENT", "FACTORY", "SINCE", "FILES")
+	for _, c := range reply.Items {
+		files := strings.Join(c.Paths, ", ")
+		if c.MorePaths > 0 {
+			files += fmt.Sprintf(" and %d more", c.MorePaths)
+		}
+		t.row(c.Job, c.Agent, c.Factory, s.ago(c.Since), cleanLine(files))
+	}
+	t.print(w)
+	if reply.MoreFiles {
+		fmt.Fprintf(w, "It touches more than %d files; the others are not compared.\n", reply.FilesTouched)
+	}
+}
+
 // statuses are in the order of a job's life.
 var statuses = []string{"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved", "completed",
 	"failed", "aborted", "archived"}

@@ -37,6 +37,8 @@ var verbs = []verb{
 	{"dispatch", "show", "Show how jobs are given out", "getDispatch", nil, showAll((*api.Client).GetDispatch, printDispatch)},
 
 	{"job", "explain JOB", "Say why a job does not run", "explainJob", nil, showOne((*api.Client).ExplainJob, printExplanation)},
+	{"job", "collisions JOB", "List the jobs at work that touch the same files", "listJobCollisions", nil,
+		showOne((*api.Client).ListJobCollisions, printCollisions)},
 	{"job", "stats", "Count jobs by status and product", "getStats", nil, showAll((*api.Client).GetStats, printStats)},
 
 	{"backlog", "stats", "Count jobs by status and product", "getStats", nil, showAll((*api.Client).GetStats, printStats)},

@@ -37,14 +37,20 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 		status = api.HeartbeatStatusBlocked
 	}
 	named := make([]api.ProgressReport, 0, len(held))
+	files := takeTouched(held)
 	for _, l := range held {
-		named = append(named, api.ProgressReport{Job: l.job, Epoch: l.epoch})
+		one := api.ProgressReport{Job: l.job, Epoch: l.epoch}
+		if list := files[l]; len(list) > 0 {
+			one.FilesTouched = &list
+		}
+		named = append(named, one)
 	}
 	factory, version := w.offer.describe()
 	body := api.Heartbeat{BootID: w.bootID, Status: status, Leases: &named, Factory: &factory}
 	asked := w.leases.isAsking()
 	sent := sinceBoot()
 	answer, err := w.beats.HeartbeatWithResponse(ctx, w.Name, body)
+	w.noteTouched(files, err)
 	if err != nil {
 		return err
 	}

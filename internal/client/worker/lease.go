@@ -41,6 +41,8 @@ type lease struct {
 	stop context.CancelFunc
 	// follows: it takes no seat, since all that is left to do is to wait for a pull request.
 	follows atomic.Bool
+	// files are those that the work on it touches.
+	files touchedFiles
 
 	mu     sync.Mutex
 	until  time.Duration // on the clock of sinceBoot

@@ -29,6 +29,7 @@ func (a *attempt) runEngine(ctx context.Context) (engines.Result, error) {
 		return engines.Result{}, err
 	}
 	defer closeTools()
+	defer a.watchTouched(ctx)()
 	turns := turns{a, socket}
 	result, err := turns.first(ctx, a.session)
 	if err == nil && !result.OK && a.session != "" && !a.hasSpoken() && ctx.Err() == nil {

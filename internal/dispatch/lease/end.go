@@ -8,6 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/collisions"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -114,6 +115,9 @@ func EndManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) ([]j
 	if err := budgets.AdjustedTx(ctx, tx, workspace, adjusted); err != nil {
 		return nil, err
 	}
+	if err := endTouching(ctx, tx, workspace, list, ended); err != nil {
+		return nil, err
+	}
 	saving := make([]jobs.Change, 0, len(list))
 	for _, e := range list {
 		reported, ok := ended[e.Before.ID]
@@ -131,8 +135,23 @@ func EndManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) ([]j
 	return after, err
 }
 
+// endTouching forgets what those of the ended leases have touched that said so.
+func endTouching(ctx context.Context, tx db.Tx, workspace ids.ID, list []End, ended map[ids.ID]progress) error {
+	var touching []collisions.End
+	for _, e := range list {
+		if ended[e.Before.ID].touches {
+			touching = append(touching, collisions.End{Who: e.Who, Job: e.Before.ID, Repo: e.Before.Repo})
+		}
+	}
+	if len(touching) == 0 {
+		return nil
+	}
+	return collisions.EndTx(ctx, tx, workspace, touching)
+}
+
 // progress is what was reported under a lease until it ended.
 type progress struct {
+	touches    bool // files, as it said
 	percent    *int
 	step       string
 	checkpoint []byte

@@ -58,6 +58,8 @@ type Status struct {
 	Answer    string
 	// LinesLeftOut is how many log lines were not stored.
 	LinesLeftOut int
+	// FilesDropped is how many touched files are not compared with those of other jobs.
+	FilesDropped int
 }
 
 // Unasked returns the directive of a lease that nobody has directed.

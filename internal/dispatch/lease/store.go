@@ -69,7 +69,7 @@ func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) (map
 	}
 	reported := make(map[ids.ID]progress, len(ended))
 	for _, e := range ended {
-		reported[e.JobID] = progress{percent: e.ProgressPercent, step: e.CurrentStep, checkpoint: e.Checkpoint}
+		reported[e.JobID] = progress{percent: e.ProgressPercent, step: e.CurrentStep, checkpoint: e.Checkpoint, touches: e.Touches}
 	}
 	return reported, nil
 }

@@ -31,7 +31,7 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref,
 	if question == "" || !lease.IsText(question, lease.MaxQuestion) {
 		return Ended{}, fault.Invalid("question", "It must have 1 to %d characters of text.", lease.MaxQuestion)
 	}
-	if err := (Progress{Checkpoint: q.Checkpoint}).check(); err != nil {
+	if err := (Progress{Checkpoint: q.Checkpoint}).check(""); err != nil {
 		return Ended{}, err
 	}
 	return s.finish(ctx, finishCall{who: who, ref: ref, next: q.Next, alone: findCheckpointBlob(q.Checkpoint) != "", decide: func(

@@ -258,7 +258,7 @@ type Release struct {
 // Release gives a job back without a result and without blame; it is how an
 // agent acknowledges that it was directed to pause or cancel. The lease ends now.
 func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.Ref, r Release) (Ended, error) {
-	if err := (Progress{Checkpoint: r.Checkpoint}).check(); err != nil {
+	if err := (Progress{Checkpoint: r.Checkpoint}).check(""); err != nil {
 		return Ended{}, err
 	}
 	return s.finish(ctx, finishCall{who: who, ref: ref, next: r.Next, alone: findCheckpointBlob(r.Checkpoint) != "", decide: func(

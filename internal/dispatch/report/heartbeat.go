@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,6 +25,9 @@ const beatInterval = 20 * time.Millisecond
 // maxBeatLeases bounds the leases that one heartbeat speaks of.
 const maxBeatLeases = 1000
 
+// maxTouching is of how many leases a heartbeat reports the files that they touch.
+const maxTouching = 100
+
 // Heartbeat is a heartbeat.
 type Heartbeat struct {
 	Agent      string // the name that the call is addressed to
@@ -42,6 +46,7 @@ type HeartbeatLease struct {
 	ProgressPercent *int
 	CurrentStep     *string
 	Checkpoint      json.RawMessage
+	Files           []string // as in Progress
 }
 
 // HeartbeatResult is what the server knows and wants.
@@ -72,6 +77,9 @@ func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Heart
 	}
 	result, err := answer(ctx, who.Workspace, call)
 	if err != nil {
+		return HeartbeatResult{}, err
+	}
+	if err := s.touchLeases(ctx, who, in.Leases, result.Leases); err != nil {
 		return HeartbeatResult{}, err
 	}
 	if in.Factory != nil {
@@ -117,8 +125,15 @@ func (in Heartbeat) check(who tenancy.Principal) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	for _, l := range in.Leases {
-		if err := l.progress().check(); err != nil {
+	touching := 0
+	for i, l := range in.Leases {
+		if len(l.Files) > 0 {
+			touching++
+		}
+		if touching > maxTouching {
+			return fault.Invalid(fmt.Sprintf("leases[%d].files_touched", i), "At most %d of the leases may have it.", maxTouching)
+		}
+		if err := l.progress().check(fmt.Sprintf("leases[%d].", i)); err != nil {
 			return err
 		}
 	}
@@ -136,9 +151,12 @@ func (in Heartbeat) check(who tenancy.Principal) error {
 }
 
 func (l HeartbeatLease) progress() Progress {
-	return Progress{Percent: l.ProgressPercent, Step: l.CurrentStep, Checkpoint: l.Checkpoint}
+	return Progress{Percent: l.ProgressPercent, Step: l.CurrentStep, Checkpoint: l.Checkpoint, Files: l.Files}
 }
 
-func (l HeartbeatLease) says() bool {
+// says reports whether the heartbeat tells more of the lease than that it is worked on.
+func (l HeartbeatLease) says() bool { return l.isProgress() || len(l.Files) > 0 }
+
+func (l HeartbeatLease) isProgress() bool {
 	return l.ProgressPercent != nil || l.CurrentStep != nil || len(l.Checkpoint) > 0
 }

@@ -181,7 +181,7 @@ func (h *beatItem) sortLeases() (starts int) {
 	said := map[ids.ID]*reportItem{}
 	for _, l := range h.in.Leases {
 		t := &reportItem{reportCall: reportCall{h.who, lease.Ref{Job: l.Job, Epoch: l.Epoch},
-			report{Progress: l.progress(), starts: l.says(), isProgress: l.says()}}}
+			report{Progress: l.progress(), starts: l.says(), isProgress: l.isProgress()}}}
 		at := slices.IndexFunc(h.agent.leases, l.is)
 		if at < 0 {
 			h.unknown = append(h.unknown, t)
@@ -192,7 +192,7 @@ func (h *beatItem) sortLeases() (starts int) {
 			continue
 		}
 		if earlier := said[k.JobID]; earlier != nil {
-			earlier.Progress = earlier.and(t.Progress)
+			earlier.Progress, earlier.isProgress = earlier.and(t.Progress), earlier.isProgress || t.isProgress
 			continue
 		}
 		t.job, t.key, t.percent, t.step = k.JobID, k.Key, k.ProgressPercent, k.CurrentStep

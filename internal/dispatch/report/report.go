@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
@@ -19,24 +20,29 @@ type Progress struct {
 	Step       *string // at most 200 characters
 	Checkpoint json.RawMessage
 	Model      *attempts.ModelRun // what runs the attempt
+	// Files are paths that the work has touched and that were not reported before, at most
+	// collisions.MaxReported.
+	Files []string
 }
 
 const maxStep = 200
 
-func (p Progress) check() error {
+// check returns what is wrong with it; at is where it stands in the request: "" or "leases[2].".
+func (p Progress) check(at string) error {
 	problems := fault.Problems{}
 	if p.Percent != nil && (*p.Percent < 0 || *p.Percent > 100) {
-		problems.Add("progress_percent", "It must be 0 to 100.")
+		problems.Add(at+"progress_percent", "It must be 0 to 100.")
 	}
 	if p.Step != nil && (utf8.RuneCountInString(*p.Step) > maxStep || !utf8.ValidString(*p.Step)) {
-		problems.Add("current_step", "It must have at most 200 characters of text.")
+		problems.Add(at+"current_step", "It must have at most 200 characters of text.")
 	}
 	if len(p.Checkpoint) > 0 && !json.Valid(p.Checkpoint) {
-		problems.Add("checkpoint", "It must be JSON.")
+		problems.Add(at+"checkpoint", "It must be JSON.")
 	}
 	if p.Model != nil {
-		p.Model.Check(problems, "model")
+		p.Model.Check(problems, at+"model")
 	}
+	checkTouched(problems, at+"files_touched", p.Files)
 	return problems.Err()
 }
 
@@ -54,6 +60,7 @@ func (p Progress) and(later Progress) Progress {
 	if later.Model != nil {
 		p.Model = later.Model
 	}
+	p.Files = slices.Concat(p.Files, later.Files)
 	return p
 }
 
@@ -64,7 +71,7 @@ func (p Progress) hasWords() bool { return p.Step != nil || len(p.Checkpoint) > 
 // does not say. Saying it again changes nothing. Faults: those of Progress.
 func (s *Service) Start(ctx context.Context, who tenancy.Principal, ref lease.Ref, model *attempts.ModelRun) (lease.Status, error) {
 	p := Progress{Model: model}
-	if err := p.check(); err != nil {
+	if err := p.check(""); err != nil {
 		return lease.Status{}, err
 	}
 	return s.report(ctx, who, ref, report{starts: true, Progress: p})
@@ -74,10 +81,14 @@ func (s *Service) Start(ctx context.Context, who tenancy.Principal, ref lease.Re
 // one starts the job. Faults: Validation, StaleEpoch, LeaseExpired, Cancelled,
 // Paused, Superseded.
 func (s *Service) Progress(ctx context.Context, who tenancy.Principal, ref lease.Ref, p Progress) (lease.Status, error) {
-	if err := p.check(); err != nil {
+	if err := p.check(""); err != nil {
 		return lease.Status{}, err
 	}
-	return s.report(ctx, who, ref, report{starts: true, Progress: p, isProgress: true})
+	status, err := s.report(ctx, who, ref, report{starts: true, Progress: p, isProgress: true})
+	if err == nil && len(p.Files) > 0 {
+		status.FilesDropped, err = s.touch(ctx, who, ref, p.Files)
+	}
+	return status, err
 }
 
 // Renew keeps the lease for ttlSeconds from now on, or for its old time where

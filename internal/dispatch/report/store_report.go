@@ -63,6 +63,7 @@ func writeReports(ctx context.Context, tx db.Tx, workspace ids.ID, list []*repor
 		p.TtlSeconds, p.ProgressPercents = append(p.TtlSeconds, ttl), append(p.ProgressPercents, percent)
 		p.Steps, p.TellsStep = append(p.Steps, step), append(p.TellsStep, t.Step != nil)
 		p.Checkpoints, p.IsProgress = append(p.Checkpoints, string(t.Checkpoint)), append(p.IsProgress, t.isProgress)
+		p.Touches = append(p.Touches, len(t.Files) > 0)
 	}
 	rows, err := q.LeasesReport(ctx, tx, p)
 	if err != nil {
