@@ -11,6 +11,9 @@ export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 export TEMPL_VERSION    := v0.3.1020
 export SQLC_VERSION     := v1.31.1
 export OAPI_VERSION     := v2.8.2
+export GOPROTOC_VERSION := v0.5.0
+export PROTOC_GO_VERSION := v1.36.12
+export PROTOC_GRPC_VERSION := v1.6.2
 export GOLANGCI_VERSION := v2.15.0
 export GOVULN_VERSION   := v1.8.0
 export GOTESTSUM_VERSION := v1.13.0
@@ -202,6 +205,7 @@ generate-go: tools
 	@$(BIN)/oapi-codegen -config api/oapi-codegen.yaml api/openapi.yaml
 	@$(BIN)/oapi-codegen -config handlers/api/oapi-codegen.yaml api/openapi.yaml
 	@go run ./api/internal/generate
+	@tools/generate-keda.sh
 	@$(BIN)/templ generate -log-level=error -path views
 	@go run ./internal/client/cli/clidoc
 
@@ -212,13 +216,19 @@ generate-css:
 # Tools. A version that is there already is kept, also one that was copied there.
 
 .PHONY: tools
-tools: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/golangci-lint $(BIN)/gotestsum
+tools: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/goprotoc $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc $(BIN)/golangci-lint $(BIN)/gotestsum
 
-.PHONY: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/golangci-lint $(BIN)/govulncheck $(BIN)/gotestsum
+.PHONY: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/goprotoc $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc $(BIN)/golangci-lint $(BIN)/govulncheck $(BIN)/gotestsum
 $(BIN)/templ:
 	@tools/install-go-tool.sh github.com/a-h/templ $(TEMPL_VERSION) cmd/templ
 $(BIN)/sqlc:
 	@tools/install-go-tool.sh github.com/sqlc-dev/sqlc $(SQLC_VERSION) cmd/sqlc
+$(BIN)/goprotoc:
+	@tools/install-go-tool.sh github.com/jhump/goprotoc $(GOPROTOC_VERSION) cmd/goprotoc
+$(BIN)/protoc-gen-go:
+	@tools/install-go-tool.sh google.golang.org/protobuf $(PROTOC_GO_VERSION) cmd/protoc-gen-go
+$(BIN)/protoc-gen-go-grpc:
+	@tools/install-go-tool.sh google.golang.org/grpc/cmd/protoc-gen-go-grpc $(PROTOC_GRPC_VERSION)
 $(BIN)/oapi-codegen:
 	@tools/install-go-tool.sh github.com/oapi-codegen/oapi-codegen/v2 $(OAPI_VERSION) cmd/oapi-codegen
 $(BIN)/golangci-lint:

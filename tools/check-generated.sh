@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 sums() {
     find api db/dbsqlc handlers views static/css docs/cli.md -type f \
-        \( -path 'db/dbsqlc/*' -o -name '*_templ.go' -o -name '*.gen.go' -o -path static/css/app.css -o -path docs/cli.md \) \
+        \( -path 'db/dbsqlc/*' -o -name '*_templ.go' -o -name '*.gen.go' -o -name '*.pb.go' -o -path static/css/app.css -o -path docs/cli.md \) \
         -exec sha256sum {} + | sort -k 2
 }
 

@@ -48,6 +48,7 @@ type App struct {
 	services   *Services
 	listener   net.Listener
 	metrics    net.Listener // nil where /metrics has no address of its own
+	keda       net.Listener // nil where KEDA is not answered
 	server     *http.Server
 	setupURL   string
 	turns      *quota.Turns // of expensive requests
@@ -102,6 +103,9 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 		return nil, fmt.Errorf("listen on %s: %w", cfg.Listen, err)
 	}
 	if err := a.listenForMetrics(ctx, cfg.Network.MetricsListen); err != nil {
+		return nil, err
+	}
+	if err := a.listenForKEDA(ctx, cfg.Network.KEDAListen); err != nil {
 		return nil, err
 	}
 	if boot.SetupToken != "" {
@@ -199,6 +203,7 @@ func (a *App) serve(cfg Config) {
 		a.keepMarks(cfg),
 		{Name: "coordinator", Run: a.services.Coordinator.Run},
 	}
+	tasks = append(tasks, a.answerKEDA()...)
 	a.run(append(tasks, a.answerMetrics(mux, guard)...)...)
 }
 
@@ -280,6 +285,9 @@ func (a *App) close() error {
 		failed = append(failed, a.listener.Close())
 		if a.metrics != nil {
 			failed = append(failed, a.metrics.Close())
+		}
+		if a.keda != nil {
+			failed = append(failed, a.keda.Close())
 		}
 	}
 	if a.db != nil {

@@ -27,6 +27,9 @@ type NetworkConfig struct {
 	// whoever reaches it. Without it the server's own address answers /metrics, to
 	// this machine only.
 	MetricsListen string `env:"FLEETBOARD_METRICS_LISTEN"`
+	// KEDAListen is the address, host:port, on which KEDA is answered over gRPC; without it
+	// it is not.
+	KEDAListen string `env:"FLEETBOARD_KEDA_LISTEN"`
 }
 
 // maxRateLimit is more than one process can answer.
@@ -41,6 +44,9 @@ func (c NetworkConfig) check() error {
 	}
 	if c.MetricsListen != "" {
 		err = errors.Join(err, checkAddress("FLEETBOARD_METRICS_LISTEN", c.MetricsListen))
+	}
+	if c.KEDAListen != "" {
+		err = errors.Join(err, checkAddress("FLEETBOARD_KEDA_LISTEN", c.KEDAListen))
 	}
 	return err
 }

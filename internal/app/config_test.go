@@ -80,6 +80,7 @@ func TestConfigNamesTheVariable(t *testing.T) {
 		{"FLEETBOARD_LISTEN", "localhost:http", ""},
 		{"FLEETBOARD_LISTEN", ":70000", ""},
 		{"FLEETBOARD_METRICS_LISTEN", "9090", ""},
+		{"FLEETBOARD_KEDA_LISTEN", "9091", ""},
 		{"FLEETBOARD_METRICS_LISTEN", "localhost:metrics", ""},
 		{"DATABASE_URL", "mysql://u:" + secret + "@h/d", ""},
 		{"DATABASE_URL", "postgres://u:" + secret + "@h:%zz/d", ""},

@@ -29,7 +29,7 @@ func launch(dir, command string, environ []string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	defer func() { _ = out.Close() }()
-	cmd := exec.Command("/bin/sh", "-c", script+command) //nolint:gosec,noctx // a person's own command, which outlives this process
+	cmd := exec.Command("/bin/sh", "-c", script+command) //nolint:noctx // it outlives this process
 	cmd.Env = append(environ, "FLEETBOARD_SCALER_DIR="+dir)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -64,7 +64,7 @@ func (p process) alive() bool {
 		fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
 		return len(fields) > 19 && fields[0] != "Z" && fields[19] == p.started
 	}
-	said, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(p.id)).Output() //nolint:gosec,noctx // a number
+	said, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(p.id)).Output() //nolint:noctx // it ends at once
 	return err == nil && strings.TrimSpace(string(said)) == p.started
 }
 
