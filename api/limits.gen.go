@@ -55,6 +55,7 @@ const (
 	MaxCompletionSummary                    = 10000
 	MaxCompletionURL                        = 2000
 	MaxCompletionUsage                      = 200
+	MaxDecisionCandidates                   = 8
 	MaxDeliveryReportBranch                 = 255
 	MaxDeliveryReportCommit                 = 100
 	MaxDeliveryReportDetail                 = 2000

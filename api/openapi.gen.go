@@ -327,6 +327,54 @@ func (e BulkActionName) Valid() bool {
 	}
 }
 
+// Defines values for DecisionBy.
+const (
+	DecisionByPerson DecisionBy = "person"
+	DecisionByPull   DecisionBy = "pull"
+	DecisionByScorer DecisionBy = "scorer"
+)
+
+// Valid indicates whether the value is a known member of the DecisionBy enum.
+func (e DecisionBy) Valid() bool {
+	switch e {
+	case DecisionByPerson:
+		return true
+	case DecisionByPull:
+		return true
+	case DecisionByScorer:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DecisionClass.
+const (
+	DecisionInfeasible DecisionClass = "infeasible"
+	DecisionReal       DecisionClass = "real"
+	DecisionSame       DecisionClass = "same"
+	DecisionStale      DecisionClass = "stale_snapshot"
+	DecisionTie        DecisionClass = "tie"
+)
+
+// Valid indicates whether the value is a known member of the DecisionClass enum.
+func (e DecisionClass) Valid() bool {
+	switch e {
+	case DecisionInfeasible:
+		return true
+	case DecisionReal:
+		return true
+	case DecisionSame:
+		return true
+	case DecisionStale:
+		return true
+	case DecisionTie:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeliveryState.
 const (
 	DeliveryStateLocal   DeliveryState = "local"
@@ -380,13 +428,16 @@ func (e Directive) Valid() bool {
 
 // Defines values for DispatchMode.
 const (
-	DispatchModePull DispatchMode = "pull"
+	DispatchModePull   DispatchMode = "pull"
+	DispatchModeShadow DispatchMode = "shadow"
 )
 
 // Valid indicates whether the value is a known member of the DispatchMode enum.
 func (e DispatchMode) Valid() bool {
 	switch e {
 	case DispatchModePull:
+		return true
+	case DispatchModeShadow:
 		return true
 	default:
 		return false
@@ -2254,6 +2305,73 @@ type DeadLetterList struct {
 	Items []DeadLetter `json:"items"`
 }
 
+// Decision defines model for Decision.
+type Decision struct {
+	At time.Time `json:"at"`
+
+	// Best The factory that suited the job best; empty where none could take it.
+	Best string `json:"best"`
+
+	// By Who decided that: whoever asked first, the comparison, or the person who bound the job to the factory.
+	By DecisionBy `json:"by"`
+
+	// Candidates The best first, then the nearest misses.
+	Candidates []DecisionCandidate `json:"candidates"`
+
+	// Chosen The factory that got the job.
+	Chosen string `json:"chosen"`
+
+	// Class How the factory that got the job compares with the best one: it is the same; it suits the job as well; it could not take the job by what was compared, and then it could; the best one could not have taken it, which is a defect; the best one suits it better.
+	Class DecisionClass `json:"class"`
+
+	// Epoch Of the attempt.
+	Epoch int64 `json:"epoch"`
+
+	// Mode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`).
+	Mode DispatchMode `json:"mode"`
+
+	// Snapshot When what was compared was read.
+	Snapshot time.Time `json:"snapshot"`
+	Why      string    `json:"why"`
+}
+
+// DecisionBy Who decided that: whoever asked first, the comparison, or the person who bound the job to the factory.
+type DecisionBy string
+
+// DecisionCandidate defines model for DecisionCandidate.
+type DecisionCandidate struct {
+	Eligible bool   `json:"eligible"`
+	Factory  string `json:"factory"`
+
+	// Missing What keeps the factory from the job: what it lacks, or `factory`, `product`, `offline`, `draining`, `engine`, `provider`, `budget`, `seat`.
+	Missing []string `json:"missing"`
+
+	// Parts Each from -1 to 1.
+	Parts DecisionParts `json:"parts"`
+
+	// Score The weighed mean of the parts.
+	Score float64 `json:"score"`
+}
+
+// DecisionClass How the factory that got the job compares with the best one: it is the same; it suits the job as well; it could not take the job by what was compared, and then it could; the best one could not have taken it, which is a defect; the best one suits it better.
+type DecisionClass string
+
+// DecisionList defines model for DecisionList.
+type DecisionList struct {
+	Items []Decision `json:"items"`
+}
+
+// DecisionParts Each from -1 to 1.
+type DecisionParts struct {
+	Affinity      float64 `json:"affinity"`
+	AntiAffinity  float64 `json:"anti_affinity"`
+	CapabilityFit float64 `json:"capability_fit"`
+	CostFit       float64 `json:"cost_fit"`
+	Health        float64 `json:"health"`
+	Load          float64 `json:"load"`
+	Starvation    float64 `json:"starvation"`
+}
+
 // Delivery defines model for Delivery.
 type Delivery struct {
 	At     time.Time `json:"at"`
@@ -2314,7 +2432,7 @@ type DispatchChange struct {
 	// AgeingMinutes After how many minutes a ready job counts as more urgent by one; 0, the default, is never.
 	AgeingMinutes *int `json:"ageing_minutes,omitempty"`
 
-	// Mode Who decides which agent gets a job: with `pull` the agent that asks first.
+	// Mode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`).
 	Mode *DispatchMode `json:"mode,omitempty"`
 
 	// OfferSeconds How long a factory has to take what it was offered; the default is 15.
@@ -2341,7 +2459,7 @@ type DispatchChange struct {
 	} `json:"weights,omitempty"`
 }
 
-// DispatchMode Who decides which agent gets a job: with `pull` the agent that asks first.
+// DispatchMode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`).
 type DispatchMode string
 
 // DispatchSettings defines model for DispatchSettings.
@@ -2349,7 +2467,7 @@ type DispatchSettings struct {
 	AffinitySeconds int `json:"affinity_seconds"`
 	AgeingMinutes   int `json:"ageing_minutes"`
 
-	// Mode Who decides which agent gets a job: with `pull` the agent that asks first.
+	// Mode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`).
 	Mode         DispatchMode `json:"mode"`
 	OfferSeconds int          `json:"offer_seconds"`
 	PreemptGap   int          `json:"preempt_gap"`
@@ -2369,6 +2487,41 @@ type DispatchWeights struct {
 	Health        int `json:"health"`
 	Load          int `json:"load"`
 	Starvation    int `json:"starvation"`
+}
+
+// Divergence defines model for Divergence.
+type Divergence struct {
+	Classes struct {
+		Infeasible    int `json:"infeasible"`
+		Real          int `json:"real"`
+		Same          int `json:"same"`
+		StaleSnapshot int `json:"stale_snapshot"`
+		Tie           int `json:"tie"`
+	} `json:"classes"`
+
+	// Decisions How many were counted.
+	Decisions int                 `json:"decisions"`
+	Examples  []DivergenceExample `json:"examples"`
+	Since     time.Time           `json:"since"`
+}
+
+// DivergenceExample defines model for DivergenceExample.
+type DivergenceExample struct {
+	At time.Time `json:"at"`
+
+	// Class How the factory that got the job compares with the best one: it is the same; it suits the job as well; it could not take the job by what was compared, and then it could; the best one could not have taken it, which is a defect; the best one suits it better.
+	Class DecisionClass `json:"class"`
+	Epoch int64         `json:"epoch"`
+
+	// Job Its key.
+	Job string `json:"job"`
+
+	// Pulled The factory that got the job.
+	Pulled string `json:"pulled"`
+
+	// Scored The factory that suited it best.
+	Scored string `json:"scored"`
+	Why    string `json:"why"`
 }
 
 // EndedBranch defines model for EndedBranch.
@@ -4500,6 +4653,12 @@ type ListCoordinatorLogsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// GetDivergenceParams defines parameters for GetDivergence.
+type GetDivergenceParams struct {
+	// Since The default is a day ago.
+	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
+}
+
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
 	// After A `cursor` or `next_after` of before; from the beginning where absent.
@@ -5434,6 +5593,11 @@ type ClientInterface interface {
 	// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
 	PutDispatch(ctx context.Context, body PutDispatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetDivergence How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
+	//
+	// Corresponds with GET /dispatch/divergence (the `GetDivergence` operationId).
+	GetDivergence(ctx context.Context, params *GetDivergenceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PreviewEstimateWithBody What a job like this is expected to cost, before it exists.
 	//
 	// Takes any type of body and a specified content type.
@@ -5908,6 +6072,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
 	FinishJob(ctx context.Context, job JobPath, body FinishJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListDecisions Why which factory got a job, newest first, at most 50. There are some only of attempts that began while the workspace compared factories (`mode` of `/dispatch`), of the last seven days.
+	//
+	// Corresponds with GET /jobs/{job}/decisions (the `ListDecisions` operationId).
+	ListDecisions(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
 	//
@@ -6994,6 +7163,21 @@ func (c *caller) PutDispatchWithBody(ctx context.Context, contentType string, bo
 // Corresponds with PUT /dispatch (the `PutDispatch` operationId).
 func (c *caller) PutDispatch(ctx context.Context, body PutDispatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutDispatchRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDivergence How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
+//
+// Corresponds with GET /dispatch/divergence (the `GetDivergence` operationId).
+func (c *caller) GetDivergence(ctx context.Context, params *GetDivergenceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDivergenceRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -8189,6 +8373,21 @@ func (c *caller) FinishJobWithBody(ctx context.Context, job JobPath, contentType
 // Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
 func (c *caller) FinishJob(ctx context.Context, job JobPath, body FinishJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFinishJobRequest(c.Server, job, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListDecisions Why which factory got a job, newest first, at most 50. There are some only of attempts that began while the workspace compared factories (`mode` of `/dispatch`), of the last seven days.
+//
+// Corresponds with GET /jobs/{job}/decisions (the `ListDecisions` operationId).
+func (c *caller) ListDecisions(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDecisionsRequest(c.Server, job)
 	if err != nil {
 		return nil, err
 	}
@@ -10715,6 +10914,60 @@ func NewPutDispatchRequestWithBody(server string, contentType string, body io.Re
 	return req, nil
 }
 
+// NewGetDivergenceRequest constructs an http.Request for the GetDivergence method
+func NewGetDivergenceRequest(server string, params *GetDivergenceParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/dispatch/divergence")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewPreviewEstimateRequest calls the generic PreviewEstimate builder with application/json body
 func NewPreviewEstimateRequest(server string, body PreviewEstimateJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -13008,6 +13261,40 @@ func NewFinishJobRequestWithBody(server string, job JobPath, contentType string,
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListDecisionsRequest constructs an http.Request for the ListDecisions method
+func NewListDecisionsRequest(server string, job JobPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/decisions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -16013,6 +16300,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
 	PutDispatchWithResponse(ctx context.Context, body PutDispatchJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDispatchResponse, error)
 
+	// GetDivergenceWithResponse How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /dispatch/divergence (the `GetDivergence` operationId).
+	GetDivergenceWithResponse(ctx context.Context, params *GetDivergenceParams, reqEditors ...RequestEditorFn) (*GetDivergenceResponse, error)
+
 	// PreviewEstimateWithBodyWithResponse What a job like this is expected to cost, before it exists.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -16519,6 +16813,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
 	FinishJobWithResponse(ctx context.Context, job JobPath, body FinishJobJSONRequestBody, reqEditors ...RequestEditorFn) (*FinishJobResponse, error)
+
+	// ListDecisionsWithResponse Why which factory got a job, newest first, at most 50. There are some only of attempts that began while the workspace compared factories (`mode` of `/dispatch`), of the last seven days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{job}/decisions (the `ListDecisions` operationId).
+	ListDecisionsWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*ListDecisionsResponse, error)
 
 	// GetDependenciesWithResponse The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
 	//
@@ -18613,6 +18914,62 @@ func (r PutDispatchResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutDispatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetDivergenceResponseDefaultHeaders the declared response headers of an HTTP default response for GetDivergence
+type GetDivergenceResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetDivergenceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Divergence
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetDivergenceResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDivergenceResponse) GetJSON200() *Divergence {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDivergenceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDivergenceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDivergenceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDivergenceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDivergenceResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21106,6 +21463,62 @@ func (r FinishJobResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r FinishJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListDecisionsResponseDefaultHeaders the declared response headers of an HTTP default response for ListDecisions
+type ListDecisionsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListDecisionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DecisionList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListDecisionsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDecisionsResponse) GetJSON200() *DecisionList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListDecisionsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDecisionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDecisionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDecisionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDecisionsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -24525,6 +24938,19 @@ func (c *ClientWithResponses) PutDispatchWithResponse(ctx context.Context, body 
 	return ParsePutDispatchResponse(rsp)
 }
 
+// GetDivergenceWithResponse How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /dispatch/divergence (the `GetDivergence` operationId).
+func (c *ClientWithResponses) GetDivergenceWithResponse(ctx context.Context, params *GetDivergenceParams, reqEditors ...RequestEditorFn) (*GetDivergenceResponse, error) {
+	rsp, err := c.GetDivergence(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDivergenceResponse(rsp)
+}
+
 // PreviewEstimateWithBodyWithResponse What a job like this is expected to cost, before it exists.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -25462,6 +25888,19 @@ func (c *ClientWithResponses) FinishJobWithResponse(ctx context.Context, job Job
 		return nil, err
 	}
 	return ParseFinishJobResponse(rsp)
+}
+
+// ListDecisionsWithResponse Why which factory got a job, newest first, at most 50. There are some only of attempts that began while the workspace compared factories (`mode` of `/dispatch`), of the last seven days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{job}/decisions (the `ListDecisions` operationId).
+func (c *ClientWithResponses) ListDecisionsWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*ListDecisionsResponse, error) {
+	rsp, err := c.ListDecisions(ctx, job, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDecisionsResponse(rsp)
 }
 
 // GetDependenciesWithResponse The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
@@ -27949,6 +28388,59 @@ func ParsePutDispatchResponse(rsp *http.Response) (*PutDispatchResponse, error) 
 	return response, nil
 }
 
+// ParseGetDivergenceResponse parses an HTTP response from a GetDivergenceWithResponse call
+func ParseGetDivergenceResponse(rsp *http.Response) (*GetDivergenceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDivergenceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Divergence
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetDivergenceResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParsePreviewEstimateResponse parses an HTTP response from a PreviewEstimateWithResponse call
 func ParsePreviewEstimateResponse(rsp *http.Response) (*PreviewEstimateResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -30329,6 +30821,59 @@ func ParseFinishJobResponse(rsp *http.Response) (*FinishJobResponse, error) {
 	switch {
 	case true:
 		var headers FinishJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListDecisionsResponse parses an HTTP response from a ListDecisionsWithResponse call
+func ParseListDecisionsResponse(rsp *http.Response) (*ListDecisionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDecisionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DecisionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListDecisionsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -56,6 +56,7 @@ var pages = map[string]string{
 	"product":     "/settings/products/default",
 	"product-new": "/settings/products/new",
 	"dispatch":    "/settings/dispatch",
+	"divergence":  "/settings/dispatch/divergence",
 	"account":     "/settings/account",
 	"members":     "/settings/members",
 	"tokens":      "/settings/tokens",

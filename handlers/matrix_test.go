@@ -44,7 +44,7 @@ var webPermissions = map[tenancy.Permission][]string{
 		"POST /jobs/:key/move", "POST /jobs/:key/tick", "POST /jobs/:key/undo", "POST /jobs/:key/unlink", "POST /jobs/new", "POST /jobs/new/preview", "POST /messages/send", "POST /review/:key/:action"},
 	tenancy.RunFleet: {"POST /agents/:name/cut-off", "POST /agents/:name/terminate", "POST /factories/:name/drain",
 		"POST /factories/:name/remove", "POST /factories/:name/undrain", "POST /messages/dead/:message/discard", "POST /messages/dead/:message/redrive", "POST /settings/connect", "POST /status/recover"},
-	tenancy.Manage: {"GET /budgets/:budget/edit", "GET /budgets/:budget/raise", "GET /budgets/new", "GET /budgets/transfer", "GET /settings/audit", "GET /settings/dispatch", "GET /settings/products/:product", "GET /settings/products/new", "GET /settings/secrets",
+	tenancy.Manage: {"GET /budgets/:budget/edit", "GET /budgets/:budget/raise", "GET /budgets/new", "GET /budgets/transfer", "GET /settings/audit", "GET /settings/dispatch", "GET /settings/dispatch/divergence", "GET /settings/products/:product", "GET /settings/products/new", "GET /settings/secrets",
 		"POST /budgets", "POST /budgets/:budget/edit", "POST /budgets/:budget/raise", "POST /budgets/:budget/remove", "POST /budgets/:budget/stop",
 		"POST /budgets/:budget/undo", "POST /budgets/transfer", "POST /jobs/:key/delete", "POST /prices", "POST /prices/models", "POST /settings/dispatch", "POST /settings/members/:account/remove", "POST /settings/members/:account/role", "POST /settings/members/invitations",
 		"POST /settings/members/invitations/:invitation/revoke", "POST /settings/products", "POST /settings/products/:product",

@@ -325,6 +325,21 @@ type CoordinatorLog struct {
 	Details     json.RawMessage
 }
 
+type DispatchDecision struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+	At          time.Time
+	Mode        string
+	Chosen      string
+	ChosenBy    string
+	Best        string
+	Class       string
+	Why         string
+	SnapshotAt  time.Time
+	Candidates  json.RawMessage
+}
+
 type DispatchSetting struct {
 	WorkspaceID     uuid.UUID
 	Mode            string

@@ -67,6 +67,7 @@ type (
 	FinishJobJSONRequestBody           = api.FinishJobJSONRequestBody
 	FollowPullRequestJSONRequestBody   = api.FollowPullRequestJSONRequestBody
 	GetBudgetSeriesParams              = api.GetBudgetSeriesParams
+	GetDivergenceParams                = api.GetDivergenceParams
 	GetQueueStateParams                = api.GetQueueStateParams
 	GetUsageParams                     = api.GetUsageParams
 	Health                             = api.Health

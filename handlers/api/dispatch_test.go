@@ -46,7 +46,6 @@ func TestDispatchHasItsBounds(t *testing.T) {
 		field  string
 	}{
 		{object{"mode": "targeted"}, "mode"},
-		{object{"mode": "shadow"}, "mode"},
 		{object{"offer_seconds": 4}, "offer_seconds"},
 		{object{"affinity_seconds": 61}, "affinity_seconds"},
 		{object{"preempt_gap": 11}, "preempt_gap"},

@@ -102,6 +102,9 @@ type ServerInterface interface {
 	// PutDispatch Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
 	// (PUT /dispatch)
 	PutDispatch(ctx echo.Context) error
+	// GetDivergence How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
+	// (GET /dispatch/divergence)
+	GetDivergence(ctx echo.Context, params GetDivergenceParams) error
 	// PreviewEstimate What a job like this is expected to cost, before it exists.
 	// (POST /estimates)
 	PreviewEstimate(ctx echo.Context) error
@@ -234,6 +237,9 @@ type ServerInterface interface {
 	// FinishJob Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
 	// (POST /jobs/{job}/complete)
 	FinishJob(ctx echo.Context, job JobPath) error
+	// ListDecisions Why which factory got a job, newest first, at most 50. There are some only of attempts that began while the workspace compared factories (`mode` of `/dispatch`), of the last seven days.
+	// (GET /jobs/{job}/decisions)
+	ListDecisions(ctx echo.Context, job JobPath) error
 	// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
 	// (GET /jobs/{job}/dependencies)
 	GetDependencies(ctx echo.Context, job JobPath) error
@@ -906,6 +912,24 @@ func (w *ServerInterfaceWrapper) PutDispatch(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.PutDispatch(ctx)
+	return err
+}
+
+// GetDivergence converts echo context to params.
+func (w *ServerInterfaceWrapper) GetDivergence(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetDivergenceParams
+	// ------------- Optional query parameter "since" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "since", ctx.QueryParams(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter since: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetDivergence(ctx, params)
 	return err
 }
 
@@ -1798,6 +1822,22 @@ func (w *ServerInterfaceWrapper) FinishJob(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.FinishJob(ctx, job)
+	return err
+}
+
+// ListDecisions converts echo context to params.
+func (w *ServerInterfaceWrapper) ListDecisions(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListDecisions(ctx, job)
 	return err
 }
 
@@ -2937,6 +2977,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/jobs/:job/dependencies/:dep", wrapper.UnlinkJob, options.OperationMiddlewares["unlinkJob"]...)
 	router.GET(options.BaseURL+"/jobs/:job/logs", wrapper.ListJobLogs, options.OperationMiddlewares["listJobLogs"]...)
 	router.GET(options.BaseURL+"/jobs/:job/attempts", wrapper.ListAttempts, options.OperationMiddlewares["listAttempts"]...)
+	router.GET(options.BaseURL+"/jobs/:job/decisions", wrapper.ListDecisions, options.OperationMiddlewares["listDecisions"]...)
 	router.GET(options.BaseURL+"/jobs/:job/events", wrapper.ListJobEvents, options.OperationMiddlewares["listJobEvents"]...)
 	router.GET(options.BaseURL+"/jobs/:job/explanation", wrapper.ExplainJob, options.OperationMiddlewares["explainJob"]...)
 	router.GET(options.BaseURL+"/jobs/:job/collisions", wrapper.ListJobCollisions, options.OperationMiddlewares["listJobCollisions"]...)
@@ -2982,6 +3023,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/factories/:factory/undrain", wrapper.UndrainFactory, options.OperationMiddlewares["undrainFactory"]...)
 	router.GET(options.BaseURL+"/dispatch", wrapper.GetDispatch, options.OperationMiddlewares["getDispatch"]...)
 	router.PUT(options.BaseURL+"/dispatch", wrapper.PutDispatch, options.OperationMiddlewares["putDispatch"]...)
+	router.GET(options.BaseURL+"/dispatch/divergence", wrapper.GetDivergence, options.OperationMiddlewares["getDivergence"]...)
 	router.GET(options.BaseURL+"/stop", wrapper.ListStops, options.OperationMiddlewares["listStops"]...)
 	router.POST(options.BaseURL+"/stop", wrapper.StopFleet, options.OperationMiddlewares["stopFleet"]...)
 	router.POST(options.BaseURL+"/stop/release", wrapper.ReleaseFleet, options.OperationMiddlewares["releaseFleet"]...)
@@ -4429,6 +4471,52 @@ type PutDispatchdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PutDispatchdefaultApplicationProblemPlusJSONResponse) VisitPutDispatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDivergenceRequestObject struct {
+	Params GetDivergenceParams
+}
+
+type GetDivergenceResponseObject interface {
+	VisitGetDivergenceResponse(w http.ResponseWriter) error
+}
+
+type GetDivergence200JSONResponse Divergence
+
+func (response GetDivergence200JSONResponse) VisitGetDivergenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDivergencedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetDivergencedefaultApplicationProblemPlusJSONResponse) VisitGetDivergenceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6574,6 +6662,52 @@ type FinishJobdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response FinishJobdefaultApplicationProblemPlusJSONResponse) VisitFinishJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDecisionsRequestObject struct {
+	Job JobPath `json:"job"`
+}
+
+type ListDecisionsResponseObject interface {
+	VisitListDecisionsResponse(w http.ResponseWriter) error
+}
+
+type ListDecisions200JSONResponse DecisionList
+
+func (response ListDecisions200JSONResponse) VisitListDecisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDecisionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListDecisionsdefaultApplicationProblemPlusJSONResponse) VisitListDecisionsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9248,6 +9382,9 @@ type StrictServerInterface interface {
 	// PutDispatch Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
 	// (PUT /dispatch)
 	PutDispatch(ctx context.Context, request PutDispatchRequestObject) (PutDispatchResponseObject, error)
+	// GetDivergence How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
+	// (GET /dispatch/divergence)
+	GetDivergence(ctx context.Context, request GetDivergenceRequestObject) (GetDivergenceResponseObject, error)
 	// PreviewEstimate What a job like this is expected to cost, before it exists.
 	// (POST /estimates)
 	PreviewEstimate(ctx context.Context, request PreviewEstimateRequestObject) (PreviewEstimateResponseObject, error)
@@ -9380,6 +9517,9 @@ type StrictServerInterface interface {
 	// FinishJob Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
 	// (POST /jobs/{job}/complete)
 	FinishJob(ctx context.Context, request FinishJobRequestObject) (FinishJobResponseObject, error)
+	// ListDecisions Why which factory got a job, newest first, at most 50. There are some only of attempts that began while the workspace compared factories (`mode` of `/dispatch`), of the last seven days.
+	// (GET /jobs/{job}/decisions)
+	ListDecisions(ctx context.Context, request ListDecisionsRequestObject) (ListDecisionsResponseObject, error)
 	// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
 	// (GET /jobs/{job}/dependencies)
 	GetDependencies(ctx context.Context, request GetDependenciesRequestObject) (GetDependenciesResponseObject, error)
@@ -10467,6 +10607,31 @@ func (sh *strictHandler) PutDispatch(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(PutDispatchResponseObject); ok {
 		return validResponse.VisitPutDispatchResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetDivergence operation middleware
+func (sh *strictHandler) GetDivergence(ctx echo.Context, params GetDivergenceParams) error {
+	var request GetDivergenceRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDivergence(ctx.Request().Context(), request.(GetDivergenceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDivergence")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetDivergenceResponseObject); ok {
+		return validResponse.VisitGetDivergenceResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -12189,6 +12354,31 @@ func (sh *strictHandler) FinishJob(ctx echo.Context, job JobPath) error {
 		return err
 	} else if validResponse, ok := response.(FinishJobResponseObject); ok {
 		return validResponse.VisitFinishJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListDecisions operation middleware
+func (sh *strictHandler) ListDecisions(ctx echo.Context, job JobPath) error {
+	var request ListDecisionsRequestObject
+
+	request.Job = job
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDecisions(ctx.Request().Context(), request.(ListDecisionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDecisions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListDecisionsResponseObject); ok {
+		return validResponse.VisitListDecisionsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

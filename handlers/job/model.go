@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/dispatch/decision"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/screens"
@@ -30,6 +31,7 @@ type pageData struct {
 	now                 time.Time
 	messages            []bus.Message // the newest ones of its thread
 	sizes               map[blobs.Sum]int64
+	decision            *decision.Decision // about the last attempt
 	canWrite, canDelete bool
 }
 
@@ -44,7 +46,7 @@ func (s pageData) model() view.Job {
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(), Thread: s.thread(),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.Graph), Links: listLinks(s.Graph, j.Key, s.canWrite),
 		Needs: s.needs(), Money: s.money(), Limits: s.limits(), Inputs: inputsModel(j),
-		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(), Ended: s.ended(),
+		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(), Ended: s.ended(), Placement: s.placement(),
 	}
 	if m.Result != nil {
 		m.Result.Merge, m.Result.Blob = s.merge(), s.download(s.resultBlob())

@@ -37,7 +37,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		shell.LiveURL = links.LiveJob(page.Cursor, job.Key)
 	}
 	data := newPageData(who, page, max(0, before))
-	if err := p.readMessages(c.Request().Context(), who, &data); err != nil {
+	if err := p.readBeside(c.Request().Context(), who, &data); err != nil {
 		return err
 	}
 	log := logData{job: job, found: page.Log, more: page.MoreLog, now: web.Now(page.Fleet)}.model()
@@ -62,7 +62,15 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, key string) (pa
 		return pageData{}, err
 	}
 	data := newPageData(who, page, 0)
-	return data, p.readMessages(ctx, who, &data)
+	return data, p.readBeside(ctx, who, &data)
+}
+
+// readBeside reads what the page shows and no snapshot of the board has.
+func (p *Pages) readBeside(ctx context.Context, who tenancy.Principal, d *pageData) error {
+	if err := p.readDecision(ctx, who, d); err != nil {
+		return err
+	}
+	return p.readMessages(ctx, who, d)
 }
 
 func newPageData(who tenancy.Principal, page screens.JobPage, before int64) pageData {

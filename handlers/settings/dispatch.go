@@ -64,6 +64,9 @@ func (p *dispatchPages) dispatchPage(c echo.Context, who tenancy.Principal, stat
 	}
 	m := view.DispatchPage{Shell: shell, Form: f,
 		ChangesURL: links.TimelineWith(links.TimelineFilter{Groups: []string{"settings"}})}
+	for _, mode := range setting.Modes {
+		m.Modes = append(m.Modes, ui.Option{Value: string(mode), Label: string(mode)})
+	}
 	for _, product := range products {
 		m.Products = append(m.Products, view.DispatchProduct{Name: product.Name, Field: weightField(product.Name)})
 	}
@@ -75,15 +78,33 @@ func weightField(product string) string { return "weight-" + url.PathEscape(prod
 
 // dispatchInput returns the settings as a change of all that the form has.
 func dispatchInput(s setting.Settings) setting.Change {
-	return setting.Change{ProductWeights: s.ProductWeights}
+	return setting.Change{Mode: &s.Mode, ProductWeights: s.ProductWeights}
 }
 
 // dispatchFields are the form for a workspace with these products.
-func dispatchFields(products []jobs.Product) (fields form.Table[setting.Change]) {
+func dispatchFields(products []jobs.Product) form.Table[setting.Change] {
+	fields := form.Table[setting.Change]{modeField()}
 	for _, product := range products {
 		fields = append(fields, productWeight(product.Name))
 	}
 	return fields
+}
+
+// modeField is the choice of who decides; without a value it stays.
+func modeField() form.Field[setting.Change] {
+	return form.Custom("mode", "Who decides", 0,
+		func(c *setting.Change) string {
+			if c.Mode == nil {
+				return ""
+			}
+			return string(*c.Mode)
+		},
+		func(c *setting.Change, text string) string {
+			if mode := setting.Mode(text); text != "" {
+				c.Mode = &mode
+			}
+			return ""
+		})
 }
 
 // productWeight is the field of a product's weight; empty is 1.

@@ -97,6 +97,7 @@ func (p *dispatchPages) routes() []web.Route {
 	return []web.Route{
 		web.Get(links.Dispatch, tenancy.Manage, p.dispatchShow),
 		web.Post(links.Dispatch, tenancy.Manage, p.dispatchChange),
+		web.Get(links.Divergence, tenancy.Manage, p.divergenceShow),
 	}
 }
 

@@ -124,6 +124,7 @@ func Build(d *db.DB, o Options) *Services {
 		People:    people,
 		Events:    s.Events,
 		JobLogs:   s.JobLogs,
+		Decisions: s.Dispatch,
 		Words:     s.Words,
 		Secrets:   s.Jobs.Secrets,
 		Seals:     sealer,

@@ -18,6 +18,7 @@ type Work struct {
 	People    People
 	Events    Events
 	JobLogs   JobLogs
+	Decisions Decisions
 	Words     Words
 	Secrets   Secrets
 	Seals     Seals
@@ -66,6 +67,11 @@ type Events interface {
 // JobLogs deletes old lines of the logs of jobs, and returns how many.
 type JobLogs interface {
 	ExpireLogs(ctx context.Context) (int, error)
+}
+
+// Decisions deletes old decisions about which factory suits a job, and returns how many.
+type Decisions interface {
+	ExpireDecisions(ctx context.Context) (int, error)
 }
 
 // Words writes the words by which jobs are found: those of their texts, and those of the logs
@@ -197,6 +203,8 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(jobsCompacted, w.Events.Compact)},
 		{Name: "job logs", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.counted(linesExpired, t.untilNothingIsLeft(w.JobLogs.ExpireLogs))},
+		{Name: "decisions", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Decisions.ExpireDecisions)))},
 		{Name: "words of jobs", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(w.Words.IndexTexts))},
 		{Name: "words of messages", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,

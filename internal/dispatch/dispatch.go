@@ -8,6 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
+	"github.com/fleetboard/fleetboard/internal/dispatch/decision"
 	"github.com/fleetboard/fleetboard/internal/dispatch/enrol"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
@@ -35,6 +36,7 @@ type TokenIssuer interface {
 type (
 	actionsService  = actions.Service
 	claimService    = claim.Service
+	decisionService = decision.Service
 	enrolService    = enrol.Service
 	recoveryService = recovery.Service
 	reportService   = report.Service
@@ -46,6 +48,7 @@ type (
 type Service struct {
 	*actionsService
 	*claimService
+	*decisionService
 	*enrolService
 	*recoveryService
 	*reportService
@@ -71,6 +74,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, conten
 		effects:         effects,
 		actionsService:  actions.New(list, effects),
 		claimService:    claims,
+		decisionService: decision.NewService(d),
 		enrolService:    agents,
 		recoveryService: reaper,
 		settingService:  setting.New(d, wake),

@@ -61,6 +61,7 @@ type Job struct {
 	Changes     *jobparts.Changes
 	Result      *jobparts.Outcome
 	Attempts    []Attempt
+	Placement   *Placement
 	AttemptNote string // "1 failure of 3, 1 loss of 5"
 	Used        Used   // by all attempts
 	Events      []Event

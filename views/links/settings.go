@@ -2,13 +2,15 @@ package links
 
 // The pages of the settings, in the order of their tabs.
 const (
-	Settings  = "/settings"
-	Account   = "/settings/account"
-	Members   = "/settings/members"
-	Tokens    = "/settings/tokens"
-	Connect   = "/settings/connect"
-	Secrets   = "/settings/secrets"
-	Audit     = "/settings/audit"
-	Dispatch  = "/settings/dispatch"
-	Workspace = "/settings/workspace"
+	Settings = "/settings"
+	Account  = "/settings/account"
+	Members  = "/settings/members"
+	Tokens   = "/settings/tokens"
+	Connect  = "/settings/connect"
+	Secrets  = "/settings/secrets"
+	Audit    = "/settings/audit"
+	Dispatch = "/settings/dispatch"
+	// Divergence is how often the factory that got a job was not the best one.
+	Divergence = "/settings/dispatch/divergence"
+	Workspace  = "/settings/workspace"
 )

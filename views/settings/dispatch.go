@@ -10,6 +10,7 @@ type DispatchPage struct {
 	Shell      layout.Shell
 	Form       ui.Form
 	Products   []DispatchProduct
+	Modes      []ui.Option
 	ChangesURL string
 }
 

@@ -60,6 +60,7 @@ var examples = map[string]string{
 	"job create": "job create \"Add a licence\" --repo hello --body \"MIT, this year\"\n" +
 		"key=$(fleet job create \"Add a licence\" --repo hello --quiet)",
 	"job collisions":       "job collisions FB-1",
+	"job decisions":        "job decisions FB-1",
 	"job explain":          "job explain FB-1",
 	"job fail":             "job fail FB-1 --error \"The tests fail\" --kind checks_failed",
 	"job link":             "job link FB-2 FB-1",
@@ -99,6 +100,7 @@ var examples = map[string]string{
 	"product remove":       "product remove payments",
 	"product set":          "product set payments --add-repo ledger-api --review --merge-by worker",
 	"product show":         "product show payments",
+	"dispatch divergence":  "dispatch divergence --since 7d",
 	"dispatch set":         "dispatch set --product-weight billing=3 --ageing-minutes 60",
 	"dispatch show":        "dispatch show",
 	"release":              "release\nrelease billing",

@@ -283,7 +283,7 @@ func TestDispatch(t *testing.T) {
 	if !d.ShortJobsFirst || d.ProductWeights["ledger"] != 3 || d.Mode != api.DispatchModePull {
 		t.Errorf("shown: %+v", d)
 	}
-	for _, args := range [][]string{{}, {"--weight", "load"}, {"--product-weight", "=3"}, {"--preempt-gap", "11"}, {"--mode", "targeted"}} {
+	for _, args := range [][]string{{}, {"--weight", "load"}, {"--product-weight", "=3"}, {"--preempt-gap", "11"}, {"--mode", "fair"}} {
 		w.fleet(append([]string{"dispatch", "set"}, args...)...).ends(2)
 	}
 }

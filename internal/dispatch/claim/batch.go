@@ -51,6 +51,7 @@ func (s *Service) execClaims(ctx context.Context, tx db.Tx, workspace ids.ID, it
 
 func (s *Service) newBatch(ctx context.Context, tx db.Tx, workspace ids.ID, items []*batch.Item[claimCall, claimResult]) *claimBatch {
 	b := &claimBatch{ctx: ctx, tx: tx, s: s, workspace: workspace, locked: map[ids.ID]bool{}}
+	b.compared.claimBatch = b
 	for _, i := range items {
 		b.items = append(b.items, &claimItem{Item: i})
 	}
@@ -59,8 +60,8 @@ func (s *Service) newBatch(ctx context.Context, tx db.Tx, workspace ids.ID, item
 
 // exec answers the claims; the function that it returns runs after the commit.
 func (b *claimBatch) exec() (func(), error) {
-	for _, step := range []func() error{b.authenticate, b.holdUnpriced, b.resolve, b.heads, b.reserve, b.dequeue, b.afford, b.lease,
-		b.ask} {
+	for _, step := range []func() error{b.authenticate, b.holdUnpriced, b.resolve, b.heads, b.reserve, b.dequeue, b.afford,
+		b.compared.shadow, b.lease, b.ask} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -96,6 +97,8 @@ type claimBatch struct {
 
 	// filling is set where the seats become free in this transaction.
 	filling bool
+
+	compared comparer // factories, where the workspace compares them
 
 	budgets budgeting.Active // of the workspace
 	grants  map[ids.ID]budgeting.Grant

@@ -1,6 +1,6 @@
 // Package claim gives jobs to agents, under leases.
 //
-// Claims of a workspace are answered in batches (package batch), in nine steps:
+// Claims of a workspace are answered in batches (package batch), in ten steps:
 //
 //  1. authenticate: who claims, which lanes they serve, and whether the request was
 //     answered before;
@@ -11,8 +11,10 @@
 //  5. reserve: factories and agents are locked, their seats counted;
 //  6. dequeue: the most urgent jobs leave job_ready, lane by lane, products in turn;
 //  7. afford: those that their budgets cannot pay wait for a budget;
-//  8. lease: leases, attempts and events are written, the jobs read;
-//  9. ask: a person is asked about the models without a price, each once.
+//  8. shadow: where the workspace wants to know, the factories are compared for the jobs, and
+//     which one suits each best is kept with its lease;
+//  9. lease: leases, attempts and events are written, the jobs read;
+//  10. ask: a person is asked about the models without a price, each once.
 //
 // A claim that got nothing waits in the order register, compare, sleep: package waitlist
 // registers it, compares the version of its lanes with the one from before step 1, and

@@ -39,6 +39,9 @@ func (b *claimBatch) lease() error {
 	if err != nil {
 		return err
 	}
+	if err := b.compared.keep(); err != nil {
+		return err
+	}
 	if len(b.grants) > 0 {
 		if err := b.reserveBudgets(); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
 	"github.com/fleetboard/fleetboard/internal/batch"
+	"github.com/fleetboard/fleetboard/internal/dispatch/decision"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -37,6 +38,7 @@ type Service struct {
 	leaseWatermarks *leaseWatermarks
 	settings        *setting.Cache
 	strides         *strides
+	reader          *decision.Reader
 	claims          *batch.Queue[claimCall, claimResult]
 	// unsubscribe ends the subscriptions to wake-ups.
 	unsubscribe []func()
@@ -46,7 +48,7 @@ type Service struct {
 func New(d *db.DB, list *jobs.Service, wake Subscriber, reaper Reaper, waiters *waitlist.List, effects *lease.Effects) *Service {
 	s := &Service{db: d, jobs: list, reaper: reaper, waiters: waiters, effects: effects,
 		lanes: newLaneCache(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks(),
-		settings: setting.NewCache(), strides: newStrides()}
+		settings: setting.NewCache(), strides: newStrides(), reader: decision.NewReader()}
 	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
 	s.waiters.Watch = s.pollLanes
 	s.unsubscribe = []func(){wake.Subscribe("lane:", s.wakeLane), wake.Subscribe("seat:", s.waiters.SeatFreed),

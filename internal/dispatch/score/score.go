@@ -14,7 +14,7 @@ const (
 	// not looked at.
 	MaxCandidates = 256
 	// MaxListed is how many of them a decision lists: the best, then the nearest misses.
-	MaxListed = 16
+	MaxListed = 8
 	// Tie is how far apart the scores of two factories are that suit a job equally well.
 	Tie = 0.02
 )
@@ -25,6 +25,7 @@ const (
 	OutOfScope   = "product"  // no token of its agents reaches the product
 	Offline      = "offline"  // none of its agents lives
 	Draining     = "draining" // it takes no new jobs
+	NoEngine     = "engine"   // none of its engines works now
 	Held         = "provider" // the provider of its models takes no requests now
 	OverBudget   = "budget"   // a budget keeps the job from its models
 	NoSeat       = "seat"     // all its seats are taken
@@ -55,7 +56,7 @@ type Candidate struct {
 	Factory     string
 	Kinds       []Kind // of its agents that live
 	Seats, Free int
-	Draining    bool
+	Out         string // why it takes no new jobs, Draining or NoEngine; "" where it does
 	// Worked says of repositories for how long the factory has not worked in them: its copies get
 	// colder.
 	Worked map[string]time.Duration
@@ -66,11 +67,11 @@ type Candidate struct {
 
 // Kind is what some agents of a factory have in common.
 type Kind struct {
-	Offers     []string // with what the factory offers, as far as their tokens reach
-	Products   []string // whose jobs they may have; none is all
-	Free       int      // seats
-	Held       bool
-	OverBudget bool
+	Offers   []string // with what the factory offers, as far as their tokens reach
+	Products []string // whose jobs they may have; none is all
+	Barred   []string // products whose jobs a budget keeps from their models
+	Held     bool     // their provider takes no requests now
+	Free     int      // seats
 }
 
 // Scored is a candidate with what the decision found out about it.
@@ -109,6 +110,13 @@ func NewFleet(candidates []Candidate) Fleet {
 	f := Fleet{list: list[:min(len(list), MaxCandidates)]}
 	f.countOffers()
 	return f
+}
+
+// Replace puts a candidate in the place of the one of its name, which offers the same.
+func (f Fleet) Replace(c Candidate) {
+	if at := slices.IndexFunc(f.list, func(o Candidate) bool { return o.Factory == c.Factory }); at >= 0 {
+		f.list[at] = c
+	}
 }
 
 // Decide puts the candidates in their order for a job: the eligible ones by their scores, then those
@@ -198,8 +206,8 @@ func (c Candidate) missing(j Job) []string {
 	if j.Factory != "" && j.Factory != c.Factory {
 		list = append(list, OtherFactory)
 	}
-	if c.Draining {
-		list = append(list, Draining)
+	if c.Out != "" {
+		list = append(list, c.Out)
 	}
 	if len(c.Kinds) == 0 {
 		return append(list, Offline)
@@ -228,7 +236,7 @@ func (k Kind) missing(j Job, free int) []string {
 	if k.Held {
 		list = append(list, Held)
 	}
-	if k.OverBudget {
+	if slices.Contains(k.Barred, j.Product) {
 		list = append(list, OverBudget)
 	}
 	if min(k.Free, free) <= 0 {

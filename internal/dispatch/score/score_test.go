@@ -44,7 +44,7 @@ func drawJob(t *rapid.T) Job {
 }
 
 func drawCandidate(t *rapid.T, name string) Candidate {
-	c := Candidate{Factory: name, Seats: rapid.IntRange(0, 8).Draw(t, "seats"), Draining: rapid.IntRange(0, 7).Draw(t, "drains") == 0,
+	c := Candidate{Factory: name, Seats: rapid.IntRange(0, 8).Draw(t, "seats"), Out: rapid.SampledFrom([]string{"", "", "", "", Draining, NoEngine}).Draw(t, "out"),
 		Runs: drawSome(t, []string{"claude", "codex", "opus"}, "runs"), Completed: rapid.IntRange(0, 50).Draw(t, "completed"),
 		Failed: rapid.IntRange(0, 50).Draw(t, "failed"), Lost: rapid.IntRange(0, 50).Draw(t, "lost")}
 	c.Free = rapid.IntRange(-1, c.Seats).Draw(t, "free")
@@ -55,7 +55,7 @@ func drawCandidate(t *rapid.T, name string) Candidate {
 	for range rapid.IntRange(0, 3).Draw(t, "kinds") {
 		c.Kinds = append(c.Kinds, Kind{Offers: drawSome(t, tokens, "offers"), Products: drawSome(t, products, "products"),
 			Free: rapid.IntRange(0, 4).Draw(t, "kind free"), Held: rapid.IntRange(0, 9).Draw(t, "held") == 0,
-			OverBudget: rapid.IntRange(0, 9).Draw(t, "over budget") == 0})
+			Barred: rapid.SliceOfN(rapid.SampledFrom(products), 0, 1).Draw(t, "barred")})
 	}
 	return c
 }
@@ -75,13 +75,13 @@ func drawWeights(t *rapid.T) Weights {
 
 // mayRun says it another way than the filter does: some agents of the factory could take the job now.
 func mayRun(j Job, c Candidate) bool {
-	return !c.Draining && c.Free > 0 && (j.Factory == "" || j.Factory == c.Factory) && slices.ContainsFunc(c.Kinds, func(k Kind) bool {
+	return c.Out == "" && c.Free > 0 && (j.Factory == "" || j.Factory == c.Factory) && slices.ContainsFunc(c.Kinds, func(k Kind) bool {
 		for _, n := range j.Needs {
 			if !slices.Contains(k.Offers, n) {
 				return false
 			}
 		}
-		return k.Free > 0 && !k.Held && !k.OverBudget && (len(k.Products) == 0 || slices.Contains(k.Products, j.Product))
+		return k.Free > 0 && !k.Held && !slices.Contains(k.Barred, j.Product) && (len(k.Products) == 0 || slices.Contains(k.Products, j.Product))
 	})
 }
 
@@ -309,7 +309,7 @@ func TestAJobWaitsForAWarmFactoryWithoutASeat(t *testing.T) {
 	if d := NewFleet([]Candidate{warm, cold}).Decide(Job{}, w); d.AwaitsWarm() != "" {
 		t.Errorf("a job without a repository waits for %q", d.AwaitsWarm())
 	}
-	warm.Draining = true
+	warm.Out = Draining
 	if d := NewFleet([]Candidate{warm, cold}).Decide(Job{Repo: "web"}, w); d.AwaitsWarm() != "" {
 		t.Errorf("it waits for %q, which drains", d.AwaitsWarm())
 	}

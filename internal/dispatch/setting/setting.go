@@ -13,11 +13,15 @@ import (
 // Mode is who decides which agent gets a job.
 type Mode string
 
-// Pull gives a job to the agent that asks first.
-const Pull Mode = "pull"
+// The modes. Pull gives a job to the agent that asks first. Shadow does too, and keeps which factory
+// would have suited the job best.
+const (
+	Pull   Mode = "pull"
+	Shadow Mode = "shadow"
+)
 
 // Modes are those that can be chosen.
-var Modes = []Mode{Pull}
+var Modes = []Mode{Pull, Shadow}
 
 const (
 	// MaxWeight bounds what one thing counts where factories are compared.
@@ -118,7 +122,7 @@ type Change struct {
 func (c Change) check() error {
 	p := fault.Problems{}
 	if c.Mode != nil && !slices.Contains(Modes, *c.Mode) {
-		p.Add("mode", "It must be pull: this version knows no other way to give jobs out.")
+		p.Add("mode", "It must be pull or shadow.")
 	}
 	known := map[string]bool{}
 	for _, n := range Numbers {
