@@ -108,6 +108,11 @@ func registerOne(enrol *caller, i, factory, perFactory int) (token string, err e
 	if err != nil {
 		return "", err
 	}
+	return readToken(got)
+}
+
+// readToken returns the token in the answer to a registration.
+func readToken(got answer) (string, error) {
 	var registered struct {
 		Token string `json:"token"`
 	}

@@ -57,7 +57,7 @@ func (q *Queries) LaneIntern(ctx context.Context, db DBTX, arg LaneInternParams)
 }
 
 const laneList = `-- name: LaneList :many
-SELECT id, product_id, needs, factory FROM lane WHERE workspace_id = $1 ORDER BY id
+SELECT id, product_id, needs, factory FROM lane WHERE workspace_id = $1 AND id > $2 ORDER BY id
 `
 
 type LaneListRow struct {
@@ -67,8 +67,9 @@ type LaneListRow struct {
 	Factory   string
 }
 
-func (q *Queries) LaneList(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]LaneListRow, error) {
-	rows, err := db.Query(ctx, laneList, workspaceID)
+// The lanes with higher ids than the given one.
+func (q *Queries) LaneList(ctx context.Context, db DBTX, workspaceID uuid.UUID, after int64) ([]LaneListRow, error) {
+	rows, err := db.Query(ctx, laneList, workspaceID, after)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,8 @@ LIMIT 1;
 SELECT id FROM lane WHERE workspace_id = @workspace_id AND digest = @digest;
 
 -- name: LaneList :many
-SELECT id, product_id, needs, factory FROM lane WHERE workspace_id = @workspace_id ORDER BY id;
+-- The lanes with higher ids than the given one.
+SELECT id, product_id, needs, factory FROM lane WHERE workspace_id = @workspace_id AND id > @after ORDER BY id;
 
 -- name: LaneOfProduct :many
 -- The lanes of a product. Each of its jobs is in one of them.

@@ -47,7 +47,7 @@ func (r *reader) readLanes() error {
 	if r.lanesRead {
 		return nil
 	}
-	rows, err := q.LaneList(r.ctx, r.tx, r.workspace)
+	rows, err := q.LaneList(r.ctx, r.tx, r.workspace, 0)
 	if err != nil {
 		return err
 	}

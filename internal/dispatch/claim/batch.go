@@ -311,12 +311,10 @@ func (b *claimBatch) findLanes(c *claimItem) error {
 		return err
 	}
 	c.Res.factory = c.agent.FactoryID
-	c.Res.lanes, c.products = []int64{}, map[int64]ids.ID{}
-	for _, l := range lanes {
-		if b.products.inScope(c.Req.who.Scope, l.ProductID) && offer.Serves(l.Needs, l.Factory) && c.agent.mayFollow(l.Needs) {
-			c.Res.lanes, c.products[l.ID] = append(c.Res.lanes, l.ID), l.ProductID
-		}
-	}
+	served := b.s.served.of(b.workspace, lanes, c.agent.classKey(offer, b.products.idsInScope(c.Req.who.Scope)), func(l lane) bool {
+		return b.products.inScope(c.Req.who.Scope, l.ProductID) && offer.Serves(l.Needs, l.Factory) && c.agent.mayFollow(l.Needs)
+	})
+	c.Res.lanes, c.products = served.lanes, served.products
 	c.Res.version = min(c.Res.began, b.s.waiters.Version(b.workspace, c.Res.lanes))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -15,29 +16,56 @@ import (
 // can only be too short.
 type laneCache struct {
 	mu    sync.Mutex
-	lists map[ids.ID][]lane
+	lists map[ids.ID]laneList
+	// read numbers the lists that were read from the first lane on.
+	read uint64
 }
+
+// laneList is the lanes of a workspace by their ids. Lists of one number begin alike: new lanes were
+// added at the end. A lane whose number is lower and that was committed later is missing until the list
+// is read from the first lane on.
+type laneList struct {
+	lanes  []lane
+	number uint64
+	until  time.Time // when it is to be read from the first lane on, if there are new ones
+}
+
+// laneListTTL is how long new lanes are added to a list, whatever else was committed meanwhile.
+const laneListTTL = 5 * time.Second
 
 func newLaneCache() *laneCache {
-	return &laneCache{lists: map[ids.ID][]lane{}}
+	return &laneCache{lists: map[ids.ID]laneList{}}
 }
 
-// of returns a workspace's lanes. It reads them again where the newest lane in the database is not
-// in the cache.
-func (b *laneCache) of(ctx context.Context, tx db.Tx, workspace ids.ID, newest int64) ([]lane, error) {
+// of returns a workspace's lanes. Where the newest lane in the database is not in the cache, it reads
+// those that are newer than the cached ones, or all where that was long ago.
+func (b *laneCache) of(ctx context.Context, tx db.Tx, workspace ids.ID, newest int64) (laneList, error) {
 	b.mu.Lock()
 	list, known := b.lists[workspace]
 	b.mu.Unlock()
-	if known && holds(list, newest) {
+	if known && holds(list.lanes, newest) {
 		return list, nil
 	}
-	list, err := readLanes(ctx, tx, workspace)
-	if err != nil {
-		return nil, err
+	var after int64
+	if grows := known && len(list.lanes) > 0 && time.Now().Before(list.until); grows {
+		after = list.lanes[len(list.lanes)-1].ID
+	} else {
+		list = laneList{until: time.Now().Add(laneListTTL)}
 	}
+	fresh, err := readLanes(ctx, tx, workspace, after)
+	if err != nil {
+		return laneList{}, err
+	}
+	list.lanes = slices.Concat(list.lanes, fresh)
 	b.mu.Lock()
-	b.lists[workspace] = list
-	b.mu.Unlock()
+	defer b.mu.Unlock()
+	if after == 0 {
+		b.read++
+		list.number = b.read
+	}
+	if now, kept := b.lists[workspace]; after == 0 || kept && now.number == list.number && len(now.lanes) < len(list.lanes) {
+		b.lists[workspace] = list
+	}
 	return list, nil
 }
 
@@ -47,11 +75,11 @@ func (b *laneCache) one(ctx context.Context, tx db.Tx, workspace ids.ID, id int6
 	if err != nil {
 		return lane{}, err
 	}
-	at, ok := findLane(list, id)
+	at, ok := findLane(list.lanes, id)
 	if !ok {
 		return lane{}, fmt.Errorf("a job stands in lane %d, which is not there", id)
 	}
-	return list[at], nil
+	return list.lanes[at], nil
 }
 
 func holds(list []lane, id int64) bool {
@@ -69,7 +97,7 @@ func findLane(list []lane, id int64) (int, bool) {
 func (b *laneCache) knows(workspace ids.ID, id int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return holds(b.lists[workspace], id)
+	return holds(b.lists[workspace].lanes, id)
 }
 
 func (b *laneCache) forget(workspace ids.ID) {

@@ -37,6 +37,16 @@ func (p products) inScope(of tenancy.Scope, product ids.ID) bool {
 	})
 }
 
+// idsInScope returns the products that a token with the scope reaches, in the order in which it names
+// them; none where it reaches all.
+func (p products) idsInScope(of tenancy.Scope) []ids.ID {
+	list := make([]ids.ID, 0, len(of.Products))
+	for _, name := range of.Products {
+		list = append(list, p.named[name])
+	}
+	return list
+}
+
 // requireOpen refuses a named job whose product gives nothing now.
 func (p products) requireOpen(job jobs.Job) error {
 	switch p.closedBy(job.ProductID) {

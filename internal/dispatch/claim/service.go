@@ -34,6 +34,8 @@ type Service struct {
 	waiters         *waitlist.List
 	effects         *lease.Effects
 	lanes           *laneCache
+	served          *servedLanes
+	fresh           *laneAlarm
 	watermarks      *scanWatermarks
 	leaseWatermarks *leaseWatermarks
 	settings        *setting.Cache
@@ -47,10 +49,11 @@ type Service struct {
 // New returns the claims of the jobs kept in d. Close ends its subscriptions.
 func New(d *db.DB, list *jobs.Service, wake Subscriber, reaper Reaper, waiters *waitlist.List, effects *lease.Effects) *Service {
 	s := &Service{db: d, jobs: list, reaper: reaper, waiters: waiters, effects: effects,
-		lanes: newLaneCache(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks(),
+		lanes: newLaneCache(), served: newServedLanes(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks(),
 		settings: setting.NewCache(), strides: newStrides(), reader: decision.NewReader()}
 	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
 	s.waiters.Watch = s.pollLanes
+	s.fresh = newLaneAlarm(s.laneIsNew)
 	s.unsubscribe = []func(){wake.Subscribe("lane:", s.wakeLane), wake.Subscribe("seat:", s.waiters.SeatFreed),
 		wake.Subscribe(tokens.RevokedTopics, s.wakeForEndedTokens), wake.Subscribe(prices.Topics, s.pricesChanged)}
 	return s
@@ -61,6 +64,7 @@ func (s *Service) Close() {
 	for _, end := range s.unsubscribe {
 		end()
 	}
+	s.fresh.close()
 	s.waiters.Close()
 }
 
@@ -82,11 +86,16 @@ func (s *Service) wakeLane(topic string) {
 		return
 	}
 	if !s.lanes.knows(workspace, lane) {
-		s.lanes.forget(workspace)
-		s.waiters.WakeWorkspace(workspace)
+		s.fresh.ring(workspace)
 		return
 	}
 	s.waiters.LaneChanged(workspace, lane)
+}
+
+// laneIsNew lets the waiting claims of a workspace look which lanes they serve.
+func (s *Service) laneIsNew(workspace ids.ID) {
+	s.lanes.forget(workspace)
+	s.waiters.WakeWorkspace(workspace)
 }
 
 // Transactions returns how many transactions calls were answered in so far.

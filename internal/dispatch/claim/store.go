@@ -171,9 +171,9 @@ func takeJob(ctx context.Context, tx db.Tx, job jobs.Job, workspace ids.ID) (boo
 // lane is a set of needs that jobs share; they are sorted.
 type lane = dbsqlc.LaneListRow
 
-// readLanes reads a workspace's lanes, by their ids.
-func readLanes(ctx context.Context, tx db.Tx, workspace ids.ID) ([]lane, error) {
-	return q.LaneList(ctx, tx, workspace)
+// readLanes reads a workspace's lanes with higher ids than the given one, by their ids.
+func readLanes(ctx context.Context, tx db.Tx, workspace ids.ID, after int64) ([]lane, error) {
+	return q.LaneList(ctx, tx, workspace, after)
 }
 
 // readyLanes returns the first jobs of those of the lanes that have a claimable one, and

@@ -68,7 +68,7 @@ func (b *claimBatch) forgetIdle(c *claimItem, heads []head) error {
 		return heads[at].priority, true
 	}
 	b.s.strides.forgetIdle(b.workspace, urgency, func(product ids.ID) bool {
-		return !slices.ContainsFunc(lanes, func(l lane) bool {
+		return !slices.ContainsFunc(lanes.lanes, func(l lane) bool {
 			_, served := c.products[l.ID]
 			return l.ProductID == product && !served
 		})

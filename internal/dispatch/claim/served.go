@@ -1,0 +1,84 @@
+package claim
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+)
+
+// maxServed is for how many kinds of agents the lanes that they serve are known (least recently used
+// out).
+const maxServed = 128
+
+// servedLanes are the lanes that agents serve, by what the agents offer. A lane is matched once with
+// each kind of agent: again only where one of the two changes.
+type servedLanes struct {
+	mu    sync.Mutex
+	known *lru.Cache[servedKey, served]
+}
+
+type servedKey struct {
+	workspace ids.ID
+	class     [sha256.Size]byte
+}
+
+// served are lanes that one kind of agent serves: their ids, which rise, and their products. They belong
+// to all who ask and are not to be changed.
+type served struct {
+	lanes    []int64
+	products map[int64]ids.ID
+	number   uint64 // of the list of lanes
+	matched  int    // how many lanes of that list were looked at
+}
+
+func newServedLanes() *servedLanes {
+	cache, err := lru.New[servedKey, served](maxServed)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return &servedLanes{known: cache}
+}
+
+// classKey names what decides which lanes an agent serves: what it offers, whether it follows as many
+// pull requests as it may, and the products that its token reaches.
+func (c claimant) classKey(offer fleet.Offer, products []ids.ID) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %t %v", offer.Factory, offer.Tokens, c.Follows < fleet.MaxFollowed, products))
+}
+
+// of returns the lanes of a list that agents of a class serve, as serves says of a lane that was not
+// looked at for them.
+func (s *servedLanes) of(workspace ids.ID, list laneList, class [sha256.Size]byte, serves func(lane) bool) served {
+	key := servedKey{workspace, class}
+	s.mu.Lock()
+	known, ok := s.known.Get(key)
+	s.mu.Unlock()
+	if !ok || known.number != list.number || known.matched > len(list.lanes) {
+		known = served{lanes: []int64{}, products: map[int64]ids.ID{}, number: list.number}
+	}
+	if ok && known.matched == len(list.lanes) {
+		return known
+	}
+	fresh := known
+	fresh.matched = len(list.lanes)
+	shared := ok && known.matched > 0
+	for _, l := range list.lanes[known.matched:] {
+		if !serves(l) {
+			continue
+		}
+		if shared {
+			fresh.lanes, fresh.products, shared = slices.Clone(fresh.lanes), maps.Clone(fresh.products), false
+		}
+		fresh.lanes, fresh.products[l.ID] = append(fresh.lanes, l.ID), l.ProductID
+	}
+	s.mu.Lock()
+	s.known.Add(key, fresh)
+	s.mu.Unlock()
+	return fresh
+}
