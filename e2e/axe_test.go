@@ -52,6 +52,8 @@ var pages = map[string]string{
 	"usage-of":    "/usage?days=7&model=house-1",
 	"prices":      "/prices?provider=house&model=house-1",
 	"stop":        "/stop",
+	"pools":       "/pools",
+	"pool-new":    "/pools/form",
 	"products":    "/settings/products",
 	"product":     "/settings/products/default",
 	"product-new": "/settings/products/new",

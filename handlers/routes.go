@@ -19,6 +19,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/messages"
 	"github.com/fleetboard/fleetboard/handlers/needsyou"
 	"github.com/fleetboard/fleetboard/handlers/palette"
+	"github.com/fleetboard/fleetboard/handlers/pools"
 	"github.com/fleetboard/fleetboard/handlers/prices"
 	"github.com/fleetboard/fleetboard/handlers/review"
 	"github.com/fleetboard/fleetboard/handlers/search"
@@ -43,9 +44,9 @@ func (s *Server) pages() []web.Route {
 	boards, events := board.New(site), timeline.New(site)
 	jobPages := job.New(site, registry, live.NewStreams(site))
 	reviews, agent, needs, status := review.New(site), agents.New(site), needsyou.New(site), statuspage.New(site)
-	money, threads, stops := budgets.New(site), messages.New(site), stop.New(site)
+	money, threads, stops, templates := budgets.New(site), messages.New(site), stop.New(site), pools.New(site)
 	registry.Register(boards.Live(), jobPages.Live(), live.Simple(agent), live.Simple(reviews), events.Live(), live.Simple(needs),
-		live.Simple(status), live.Simple(money), live.Simple(threads), live.Simple(stops))
+		live.Simple(status), live.Simple(money), live.Simple(threads), live.Simple(stops), live.Simple(templates))
 
 	return slices.Concat(
 		[]web.Route{web.GetLong(links.LivePath, tenancy.ReadBoard, s.Live.Show),
@@ -54,7 +55,7 @@ func (s *Server) pages() []web.Route {
 		jobform.New(site).Routes(),
 		palette.New(site).Routes(), search.New(site).Routes(), usage.New(site).Routes(),
 		status.Routes(), money.Routes(), threads.Routes(), blob.New(site).Routes(),
-		prices.New(site).Routes(), stops.Routes(),
+		prices.New(site).Routes(), stops.Routes(), templates.Routes(),
 		login.New(site).Routes(),
 		settings.New(site).Routes(),
 	)

@@ -125,6 +125,7 @@ var palettePages = []struct {
 	{view.Row{URL: links.NeedsYou, Icon: "bell", Text: "Needs you", Keys: []string{"G", "N"}}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Review, Icon: "eye", Text: "Review", Keys: []string{"G", "R"}}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Agents, Icon: "bot", Text: "Agents", Keys: []string{"G", "A"}}, tenancy.ReadBoard, false},
+	{view.Row{URL: links.Pools, Icon: "server", Text: "Pools of factories"}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Stop, Icon: "circle-stop", Text: "Stop the fleet, release it"}, tenancy.Manage, false},
 	{view.Row{URL: links.Budgets, Icon: "wallet", Text: "Budgets"}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Usage, Icon: "wallet", Text: "Usage"}, tenancy.ReadBoard, false},

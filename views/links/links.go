@@ -37,12 +37,16 @@ const (
 	Prices       = "/prices"
 	Stop         = "/stop"
 	ReleaseFleet = "/stop/release"
-	AgentPanel   = "/agents/panel"
-	Palette      = "/palette"
-	Review       = "/review"
-	NeedsYou     = "/needs-you"
-	Status       = "/status"
-	Recover      = "/status/recover"
+	Pools        = "/pools"
+	// PoolForm is that of a new pool.
+	PoolForm   = "/pools/form"
+	RemovePool = "/pools/remove"
+	AgentPanel = "/agents/panel"
+	Palette    = "/palette"
+	Review     = "/review"
+	NeedsYou   = "/needs-you"
+	Status     = "/status"
+	Recover    = "/status/recover"
 	// LivePath is what the addresses of all streams begin with; Streams carries several of them.
 	LivePath = "/live"
 	Streams  = "/streams"
@@ -279,6 +283,12 @@ func TransferFrom(id string) string { return with(Transfer, url.Values{"from": {
 
 // TransferTo returns the form of a transfer to a budget.
 func TransferTo(id string) string { return with(Transfer, url.Values{"to": {id}}) }
+
+// Pool is a pool at length.
+func Pool(name string) string { return Pools + "?pool=" + url.QueryEscape(name) }
+
+// EditPool is the form of a pool.
+func EditPool(name string) string { return PoolForm + "?pool=" + url.QueryEscape(name) }
 
 // StopBudget takes that a budget stays used up.
 func StopBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/stop" }

@@ -8,7 +8,7 @@ import (
 
 func pool(name string, most, seats int, capabilities ...string) Pool {
 	t := Template{Max: most, Offers: Offers{Seats: seats, Capabilities: capabilities}}
-	return Pool{Template: t, Name: name, tokens: t.Offers.tokens()}
+	return Pool{Template: t, Name: name, tokens: t.Offers.Tokens()}
 }
 
 func TestDemand(t *testing.T) {

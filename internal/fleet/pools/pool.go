@@ -33,8 +33,8 @@ type Offers struct {
 	Seats        int      `json:"seats"`
 }
 
-// tokens returns the set that such a factory would advertise.
-func (o Offers) tokens() []string {
+// Tokens returns the set that such a factory would advertise.
+func (o Offers) Tokens() []string {
 	repos := make([]fleet.Repo, len(o.Repos))
 	for i, name := range o.Repos {
 		repos[i].Name = name

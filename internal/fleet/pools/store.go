@@ -67,7 +67,7 @@ func saveTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, t Temp
 	return q.PoolSave(ctx, tx, dbsqlc.PoolSaveParams{WorkspaceID: workspace, ID: ids.New(), Name: name, Os: t.Offers.OS,
 		Engines: t.Offers.Engines, Capabilities: t.Offers.Capabilities, Repos: t.Offers.Repos, Seats: t.Offers.Seats,
 		MinFactories: t.Min, MaxFactories: t.Max, MinIdle: t.MinIdle, CoolDownSeconds: t.CoolDownSeconds,
-		ProductScope: t.ProductScope, Tokens: t.Offers.tokens()})
+		ProductScope: t.ProductScope, Tokens: t.Offers.Tokens()})
 }
 
 // checkProductsTx refuses names of products that are not there.
