@@ -210,6 +210,8 @@ func (m *matrix) point() {
 	dbfactory.Exec(m.t, m.DB, `INSERT INTO budget (workspace_id, id, name, scope, scope_key, period, timezone, limit_nanos, hard, slice_nanos,
 		slice_tokens, alert_at, created_by) VALUES ($1, $2, 'canary7q', 'workspace', 'workspace', 'once', 'UTC', 1000000000, false, 1, 1, '{80}', 'test')`,
 		m.first, m.rows[":budget"])
+	dbfactory.Exec(m.t, m.DB, `INSERT INTO pool (workspace_id, id, name, capabilities, seats, min_factories, max_factories, min_idle,
+		cool_down_seconds) VALUES ($1, gen_random_uuid(), 'a-name', '{canary7q}', 1, 0, 1, 0, 300)`, m.first)
 	m.rows[":message"] = ids.New().String()
 	dbfactory.Exec(m.t, m.DB, `INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
 		VALUES ($1, 7, $2, 'custom.note', 'agent', 'canary7q', 'role', 'worker', 'canary7q', '{"text": "canary7q"}', decode(repeat('00', 32), 'hex'))`,

@@ -173,7 +173,7 @@ func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 	}
 	path := strings.NewReplacer("{job}", m.jobFor(c), "{dep}", asked("-1"), "{agent}", asked("-agent"),
 		"{factory}", factory, "{product}", asked("-spare"), "{budget}", matrixBudget.String(),
-		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{blob}", matrixBlob).Replace(c.path)
+		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{pool}", asked("-pool"), "{blob}", matrixBlob).Replace(c.path)
 	if c.id == "searchMessages" || c.id == "searchJobs" {
 		path += "?q=" + canary
 	}
@@ -240,6 +240,8 @@ func matrixBodies() map[string]object {
 		"transferBudget":      {"to": matrixOther.String(), "amount_usd": "1"},
 		"undoBudgetLine":      {"line": matrixLine},
 		"raiseBudget":         {"amount_usd": "1"},
+		"putPool":             {"max": 1, "offers": object{}},
+		"scalePool":           {"factory": "gone", "step": "ended"},
 		"bulkJobs":            {"jobs": []string{asked("-1")}},
 		"reportBatch":         {"items": []object{{"verb": "start", "job": asked("-2"), "epoch": 1}}},
 		"patchJob":            {"version": 1, "title": "Another one"},

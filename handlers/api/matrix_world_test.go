@@ -151,6 +151,7 @@ func (w *apiServer) fill() {
 	w.t.Helper()
 	w.as(w.owner, "PUT", "/products/"+canary+"-product", object{"repos": []string{canary + "-repo"}})
 	w.as(w.owner, "PUT", "/products/"+asked("-spare"), object{})
+	w.as(w.owner, "PUT", "/pools/"+asked("-pool"), object{"max": 1, "offers": object{"repos": []string{canary + "-repo"}}}).want(201)
 	for _, id := range []ids.ID{matrixBudget, matrixOther} {
 		dbfactory.Exec(w.t, w.db, `INSERT INTO budget (workspace_id, id, name, scope, phase, scope_key, period, timezone, limit_nanos, hard,
 			slice_nanos, slice_tokens, alert_at, unpriced, created_by) SELECT id, $1, $2, 'milestone', $2, 'milestone::' || $2, 'month', 'UTC',
