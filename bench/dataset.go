@@ -68,8 +68,8 @@ var loading = []struct{ what, sql string }{
 		FROM plan, LATERAL (SELECT now() - make_interval(secs => @rows - n) AS at) t`},
 	{"texts", `INSERT INTO job_text (workspace_id, job_id, body, acceptance)
 		SELECT workspace_id, id, repeat('Amounts are integers of cents. ', 10), '["Tests pass", "No float is left"]' FROM plan`},
-	{"ready rows", `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-		SELECT j.workspace_id, j.lane_id, j.priority, j.ready_at, j.id FROM job j WHERE j.status = 'ready'`},
+	{"ready rows", `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
+		SELECT j.workspace_id, j.lane_id, j.priority, j.ready_at, j.ready_at, j.id FROM job j WHERE j.status = 'ready'`},
 	{"leases", `INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, ttl_seconds, expires_at)
 		SELECT workspace_id, id, 1, dataset_id('d', w * 1000 + k % @agents), dataset_id('c', w * 1000 + k % @agents / 10), 7200,
 		now() + interval '10 hours'

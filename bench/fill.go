@@ -57,8 +57,8 @@ var filling = []struct{ what, sql string }{
 		FROM plan ORDER BY n`},
 	{"texts", `INSERT INTO job_text (workspace_id, job_id, body)
 		SELECT workspace_id, id, repeat('Amounts are integers of cents. ', 10) FROM plan ORDER BY n`},
-	{"ready rows", `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-		SELECT workspace_id, lane_id, priority, at, id FROM plan WHERE status = 'ready' ORDER BY n`},
+	{"ready rows", `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
+		SELECT workspace_id, lane_id, priority, at, at, id FROM plan WHERE status = 'ready' ORDER BY n`},
 	{"attempts", `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, claimed_at, ended_at, outcome)
 		SELECT workspace_id, id, 1, 'agent-of-old', 'factory-of-old', at, at, 'completed' FROM plan WHERE status = 'completed' ORDER BY n`},
 	{"links", `INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, created_by)

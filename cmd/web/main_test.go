@@ -96,7 +96,7 @@ func TestTheAuditorTellsWhatItFoundByItsExitCode(t *testing.T) {
 	run(t, program, env, "audit").wants(t, 0, "Looked at 1 jobs of 1 workspaces.", "     0  lease", "     0  repo_slot")
 	run(t, program, env, "verify-log").wants(t, 0, "Looked at 1 jobs of 1 workspaces.", "     0  state")
 
-	do(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id) SELECT workspace_id, lane_id, priority, now(), id FROM job`)
+	do(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id) SELECT workspace_id, lane_id, priority, now(), now(), id FROM job`)
 	run(t, program, env, "audit").wants(t, 1, "     1  ready", "kestrel FB-7: ready: it is blocked and in the queue")
 	run(t, program, env, "verify-log").wants(t, 0)
 	do(`UPDATE job SET title = 'Another', phase = E'M1\u009b'`)

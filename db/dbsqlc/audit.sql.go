@@ -304,7 +304,7 @@ func (q *Queries) AuditHistories(ctx context.Context, db DBTX, workspaceID uuid.
 
 const auditJobs = `-- name: AuditJobs :many
 SELECT j.id, j.key, j.status, j.wait_reason, j.epoch, j.attempts, j.lane_id, j.priority, j.ready_at, j.repo,
-    r.lane_id AS queued_lane, r.priority AS queued_priority, r.ready_at AS queued_at,
+    r.lane_id AS queued_lane, r.priority AS queued_priority, r.ready_at AS queued_at, r.place AS queued_place, r.raised AS queued_raised,
     l.epoch AS lease_epoch,
     s.repo AS slot_repo,
     a.count AS attempt_count, a.lowest AS attempt_lowest, a.highest AS attempt_highest, a.open AS attempts_open,
@@ -336,6 +336,8 @@ type AuditJobsRow struct {
 	QueuedLane       *int64
 	QueuedPriority   *int
 	QueuedAt         *time.Time
+	QueuedPlace      *time.Time
+	QueuedRaised     *int
 	LeaseEpoch       *int64
 	SlotRepo         *string
 	AttemptCount     int64
@@ -370,6 +372,8 @@ func (q *Queries) AuditJobs(ctx context.Context, db DBTX, workspaceID uuid.UUID,
 			&i.QueuedLane,
 			&i.QueuedPriority,
 			&i.QueuedAt,
+			&i.QueuedPlace,
+			&i.QueuedRaised,
 			&i.LeaseEpoch,
 			&i.SlotRepo,
 			&i.AttemptCount,
@@ -513,10 +517,10 @@ WITH repaired AS (
 ), unreadied AS (
     DELETE FROM job_ready q WHERE q.workspace_id = $1 AND q.job_id = ANY(ARRAY(SELECT r.id FROM repaired r WHERE r.status <> 'ready'))
 ), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-    SELECT $1, r.lane_id, r.priority, r.ready_at, r.id FROM repaired r WHERE r.status = 'ready'
-    ON CONFLICT (workspace_id, job_id) DO UPDATE
-        SET lane_id = excluded.lane_id, priority = excluded.priority, ready_at = excluded.ready_at
+    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
+    SELECT $1, r.lane_id, r.priority, r.ready_at, r.ready_at, r.id FROM repaired r WHERE r.status = 'ready'
+    ON CONFLICT (workspace_id, job_id) DO UPDATE SET lane_id = excluded.lane_id, priority = excluded.priority,
+        ready_at = excluded.ready_at, place = excluded.place, raised = 0
 )
 INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, saved_at, changes, payload)
 SELECT $1, 'job.repaired', r.id, $2, 'system', $2, nullif(r.epoch, 0), now(), '[]', $3::jsonb FROM repaired r

@@ -912,11 +912,11 @@ func (q *Queries) BoardStart(ctx context.Context, db DBTX, arg BoardStartParams)
 const boardUnroutable = `-- name: BoardUnroutable :many
 SELECT c.job_id FROM unnest($1::bigint[]) AS l(lane_id)
 CROSS JOIN LATERAL (
-    SELECT r.job_id, r.priority, r.ready_at FROM job_ready r
+    SELECT r.job_id, r.priority, r.place FROM job_ready r
     WHERE r.workspace_id = $2 AND r.lane_id = l.lane_id
-    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT $3
+    ORDER BY r.priority DESC, r.place, r.job_id LIMIT $3
 ) c
-ORDER BY c.priority DESC, c.ready_at, c.job_id LIMIT $3
+ORDER BY c.priority DESC, c.place, c.job_id LIMIT $3
 `
 
 // Ready jobs of lanes that no live factory serves, the most urgent of each lane first.
@@ -945,7 +945,7 @@ SELECT count(*)::int FROM (
     SELECT 1 FROM unnest($1::bigint[]) AS l(lane_id)
     CROSS JOIN LATERAL (
         SELECT 1 FROM job_ready r WHERE r.workspace_id = $2 AND r.lane_id = l.lane_id
-        ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT $3
+        ORDER BY r.priority DESC, r.place, r.job_id LIMIT $3
     ) c
     LIMIT $3
 ) capped

@@ -396,19 +396,19 @@ const readyTake = `-- name: ReadyTake :many
 WITH at_place AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
     WHERE r.workspace_id = $1 AND r.lane_id = $2 AND r.priority = $3::smallint
-        AND r.priority >= $4 AND (r.ready_at, r.job_id) >= ($5::timestamptz, $6::uuid)
-    ORDER BY r.ready_at, r.job_id LIMIT (SELECT $7::int) FOR UPDATE SKIP LOCKED
+        AND r.priority >= $4 AND (r.place, r.job_id) >= ($5::timestamptz, $6::uuid)
+    ORDER BY r.place, r.job_id LIMIT (SELECT $7::int) FOR UPDATE SKIP LOCKED
 ), by_lane AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
     WHERE r.workspace_id = $1 AND r.lane_id = $2 AND r.priority < $3::smallint
         AND r.priority >= $4
-    ORDER BY r.priority DESC, r.ready_at, r.job_id
+    ORDER BY r.priority DESC, r.place, r.job_id
     LIMIT (SELECT $7::int) - (SELECT count(*) FROM at_place) FOR UPDATE SKIP LOCKED
 )
 DELETE FROM job_ready r
 WHERE r.workspace_id = $1
     AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p))
-RETURNING r.job_id, r.priority, r.ready_at
+RETURNING r.job_id, r.priority, r.place
 `
 
 type ReadyTakeParams struct {
@@ -416,7 +416,7 @@ type ReadyTakeParams struct {
 	LaneID       int64
 	FromPriority int
 	MinPriority  int
-	FromReadyAt  time.Time
+	FromPlace    time.Time
 	FromJobID    uuid.UUID
 	MaxRows      int
 }
@@ -424,7 +424,7 @@ type ReadyTakeParams struct {
 type ReadyTakeRow struct {
 	JobID    uuid.UUID
 	Priority int
-	ReadyAt  time.Time
+	Place    time.Time
 }
 
 // Takes the most urgent jobs of one lane, from a place in its order on, that nobody
@@ -438,7 +438,7 @@ func (q *Queries) ReadyTake(ctx context.Context, db DBTX, arg ReadyTakeParams) (
 		arg.LaneID,
 		arg.FromPriority,
 		arg.MinPriority,
-		arg.FromReadyAt,
+		arg.FromPlace,
 		arg.FromJobID,
 		arg.MaxRows,
 	)
@@ -449,7 +449,7 @@ func (q *Queries) ReadyTake(ctx context.Context, db DBTX, arg ReadyTakeParams) (
 	items := []ReadyTakeRow{}
 	for rows.Next() {
 		var i ReadyTakeRow
-		if err := rows.Scan(&i.JobID, &i.Priority, &i.ReadyAt); err != nil {
+		if err := rows.Scan(&i.JobID, &i.Priority, &i.Place); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -483,21 +483,21 @@ func (q *Queries) ReadyTakeOne(ctx context.Context, db DBTX, workspaceID uuid.UU
 
 const readyTakeOutside = `-- name: ReadyTakeOutside :many
 WITH looked AS MATERIALIZED (
-    SELECT r.job_id, r.priority, r.ready_at FROM job_ready r
+    SELECT r.job_id, r.priority, r.place FROM job_ready r
     WHERE r.workspace_id = $1 AND r.lane_id = $2 AND r.priority >= $3
-    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT (SELECT $4::int)
+    ORDER BY r.priority DESC, r.place, r.job_id LIMIT (SELECT $4::int)
 ), outside AS MATERIALIZED (
     SELECT l.job_id FROM looked l CROSS JOIN LATERAL (SELECT k.id, k.product_id, k.phase FROM job k
         WHERE k.workspace_id = $1 AND k.id = l.job_id OFFSET 0) j
     WHERE NOT budget_scopes(j.product_id, j.phase, j.id) && $5::text[]
-    ORDER BY l.priority DESC, l.ready_at, l.job_id LIMIT (SELECT $6::int)
+    ORDER BY l.priority DESC, l.place, l.job_id LIMIT (SELECT $6::int)
 ), locked AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
     WHERE r.workspace_id = $1 AND r.job_id = ANY(ARRAY(SELECT o.job_id FROM outside o)) FOR UPDATE SKIP LOCKED
 )
 DELETE FROM job_ready r
 WHERE r.workspace_id = $1 AND r.job_id = ANY(ARRAY(SELECT l.job_id FROM locked l))
-RETURNING r.job_id, r.priority, r.ready_at
+RETURNING r.job_id, r.priority, r.place
 `
 
 type ReadyTakeOutsideParams struct {
@@ -512,7 +512,7 @@ type ReadyTakeOutsideParams struct {
 type ReadyTakeOutsideRow struct {
 	JobID    uuid.UUID
 	Priority int
-	ReadyAt  time.Time
+	Place    time.Time
 }
 
 // Takes, of the most urgent jobs of one lane, those that count for none of some scopes of
@@ -533,7 +533,7 @@ func (q *Queries) ReadyTakeOutside(ctx context.Context, db DBTX, arg ReadyTakeOu
 	items := []ReadyTakeOutsideRow{}
 	for rows.Next() {
 		var i ReadyTakeOutsideRow
-		if err := rows.Scan(&i.JobID, &i.Priority, &i.ReadyAt); err != nil {
+		if err := rows.Scan(&i.JobID, &i.Priority, &i.Place); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

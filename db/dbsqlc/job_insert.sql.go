@@ -45,8 +45,8 @@ WITH input AS MATERIALIZED (
     INSERT INTO job_text (workspace_id, job_id, body, acceptance, input_context, secret_keys)
     SELECT $36, id, body, acceptance::jsonb, input_context::jsonb, secret_keys::text[] FROM input
 ), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-    SELECT $36, lane_id, priority, now(), id FROM input WHERE status = 'ready'
+    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
+    SELECT $36, lane_id, priority, now(), now(), id FROM input WHERE status = 'ready'
 ), logged AS (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, saved_at, changes, payload)
     SELECT $36, 'job.created', id, $37, $38, $39, now(), changes::jsonb, payload::jsonb FROM input

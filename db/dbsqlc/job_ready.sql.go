@@ -12,22 +12,84 @@ import (
 	"github.com/google/uuid"
 )
 
+const ageingWorkspaces = `-- name: AgeingWorkspaces :many
+SELECT workspace_id, ageing_minutes FROM dispatch_setting WHERE ageing_minutes > 0
+`
+
+type AgeingWorkspacesRow struct {
+	WorkspaceID   uuid.UUID
+	AgeingMinutes int
+}
+
+// The workspaces in which waiting makes urgent, and after how many minutes.
+func (q *Queries) AgeingWorkspaces(ctx context.Context, db DBTX) ([]AgeingWorkspacesRow, error) {
+	rows, err := db.Query(ctx, ageingWorkspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AgeingWorkspacesRow{}
+	for rows.Next() {
+		var i AgeingWorkspacesRow
+		if err := rows.Scan(&i.WorkspaceID, &i.AgeingMinutes); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const readyAge = `-- name: ReadyAge :execrows
+WITH due AS MATERIALIZED (
+    SELECT c.job_id FROM lane l CROSS JOIN (SELECT generate_series(0, 9) AS level) p CROSS JOIN LATERAL (
+        SELECT r.job_id FROM job_ready r
+        WHERE r.workspace_id = $2 AND r.lane_id = l.id AND r.priority = p.level::smallint
+            AND r.place <= clock_timestamp() - make_interval(mins => $1::int)
+        ORDER BY r.place, r.job_id LIMIT (SELECT $3::int)
+    ) c
+    WHERE l.workspace_id = $2 LIMIT (SELECT $3::int)
+), locked AS MATERIALIZED (
+    SELECT r.job_id, least(10 - r.priority,
+        floor(extract(epoch FROM clock_timestamp() - r.place) / (60 * $1::int))::int)::int AS steps
+    FROM job_ready r WHERE r.workspace_id = $2 AND r.job_id = ANY(ARRAY(SELECT d.job_id FROM due d))
+        AND r.priority < 10
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE job_ready q SET priority = q.priority + k.steps, raised = q.raised + k.steps,
+    place = q.place + make_interval(mins => k.steps * $1::int)
+FROM locked k WHERE q.workspace_id = $2 AND q.job_id = k.job_id AND k.steps > 0
+`
+
+// Raises ready jobs, some at once, by one for each so many minutes that they stand at a priority,
+// and puts them behind those that came there before. Of each lane and priority those that are
+// due are the first of the index.
+func (q *Queries) ReadyAge(ctx context.Context, db DBTX, minutes int, workspaceID uuid.UUID, maxRows int) (int64, error) {
+	result, err := db.Exec(ctx, readyAge, minutes, workspaceID, maxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const readyHeads = `-- name: ReadyHeads :many
-SELECT l.lane_id::bigint AS lane_id, h.priority, h.ready_at, h.job_id, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
+SELECT l.lane_id::bigint AS lane_id, h.priority, h.place, h.job_id, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
     + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass) - l.blocks)::bigint AS blocks
 FROM (SELECT unnest($1::bigint[]) AS lane_id, unnest($2::smallint[]) AS priority,
-    unnest($3::timestamptz[]) AS ready_at, unnest($4::uuid[]) AS job_id,
+    unnest($3::timestamptz[]) AS place, unnest($4::uuid[]) AS job_id,
     pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
         + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass) AS blocks) l
 CROSS JOIN LATERAL (
-    (SELECT r.priority, r.ready_at, r.job_id FROM job_ready r
+    (SELECT r.priority, r.place, r.job_id FROM job_ready r
     WHERE r.workspace_id = $5 AND r.lane_id = l.lane_id AND r.priority = l.priority
-        AND (r.ready_at, r.job_id) >= (l.ready_at, l.job_id)
-    ORDER BY r.ready_at, r.job_id LIMIT 1)
+        AND (r.place, r.job_id) >= (l.place, l.job_id)
+    ORDER BY r.place, r.job_id LIMIT 1)
     UNION ALL
-    (SELECT r.priority, r.ready_at, r.job_id FROM job_ready r
+    (SELECT r.priority, r.place, r.job_id FROM job_ready r
     WHERE r.workspace_id = $5 AND r.lane_id = l.lane_id AND r.priority < l.priority
-    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1)
+    ORDER BY r.priority DESC, r.place, r.job_id LIMIT 1)
     LIMIT 1
 ) h
 `
@@ -35,7 +97,7 @@ CROSS JOIN LATERAL (
 type ReadyHeadsParams struct {
 	Lanes       []int64
 	Priorities  []int
-	ReadyAts    []time.Time
+	Places      []time.Time
 	JobIds      []uuid.UUID
 	WorkspaceID uuid.UUID
 }
@@ -43,7 +105,7 @@ type ReadyHeadsParams struct {
 type ReadyHeadsRow struct {
 	LaneID   int64
 	Priority int
-	ReadyAt  time.Time
+	Place    time.Time
 	JobID    uuid.UUID
 	Blocks   int64
 }
@@ -55,7 +117,7 @@ func (q *Queries) ReadyHeads(ctx context.Context, db DBTX, arg ReadyHeadsParams)
 	rows, err := db.Query(ctx, readyHeads,
 		arg.Lanes,
 		arg.Priorities,
-		arg.ReadyAts,
+		arg.Places,
 		arg.JobIds,
 		arg.WorkspaceID,
 	)
@@ -69,7 +131,7 @@ func (q *Queries) ReadyHeads(ctx context.Context, db DBTX, arg ReadyHeadsParams)
 		if err := rows.Scan(
 			&i.LaneID,
 			&i.Priority,
-			&i.ReadyAt,
+			&i.Place,
 			&i.JobID,
 			&i.Blocks,
 		); err != nil {
@@ -103,6 +165,36 @@ func (q *Queries) ReadyLanesOfProduct(ctx context.Context, db DBTX, workspaceID 
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const readyRaised = `-- name: ReadyRaised :many
+SELECT priority, raised FROM job_ready WHERE workspace_id = $1 AND job_id = $2
+`
+
+type ReadyRaisedRow struct {
+	Priority int
+	Raised   int
+}
+
+// By how much ageing has raised a job; no row of one that is not ready.
+func (q *Queries) ReadyRaised(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) ([]ReadyRaisedRow, error) {
+	rows, err := db.Query(ctx, readyRaised, workspaceID, jobID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ReadyRaisedRow{}
+	for rows.Next() {
+		var i ReadyRaisedRow
+		if err := rows.Scan(&i.Priority, &i.Raised); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -773,6 +773,8 @@ type JobReady struct {
 	Priority    int
 	ReadyAt     time.Time
 	JobID       uuid.UUID
+	Place       time.Time
+	Raised      int
 }
 
 type JobRequest struct {

@@ -5,7 +5,7 @@ SELECT id, slug FROM workspace ORDER BY id;
 -- A page of jobs by id, each with all that has to agree with it, as one moment
 -- saw it.
 SELECT j.id, j.key, j.status, j.wait_reason, j.epoch, j.attempts, j.lane_id, j.priority, j.ready_at, j.repo,
-    r.lane_id AS queued_lane, r.priority AS queued_priority, r.ready_at AS queued_at,
+    r.lane_id AS queued_lane, r.priority AS queued_priority, r.ready_at AS queued_at, r.place AS queued_place, r.raised AS queued_raised,
     l.epoch AS lease_epoch,
     s.repo AS slot_repo,
     a.count AS attempt_count, a.lowest AS attempt_lowest, a.highest AS attempt_highest, a.open AS attempts_open,
@@ -140,10 +140,10 @@ WITH repaired AS (
 ), unreadied AS (
     DELETE FROM job_ready q WHERE q.workspace_id = @workspace_id AND q.job_id = ANY(ARRAY(SELECT r.id FROM repaired r WHERE r.status <> 'ready'))
 ), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-    SELECT @workspace_id, r.lane_id, r.priority, r.ready_at, r.id FROM repaired r WHERE r.status = 'ready'
-    ON CONFLICT (workspace_id, job_id) DO UPDATE
-        SET lane_id = excluded.lane_id, priority = excluded.priority, ready_at = excluded.ready_at
+    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
+    SELECT @workspace_id, r.lane_id, r.priority, r.ready_at, r.ready_at, r.id FROM repaired r WHERE r.status = 'ready'
+    ON CONFLICT (workspace_id, job_id) DO UPDATE SET lane_id = excluded.lane_id, priority = excluded.priority,
+        ready_at = excluded.ready_at, place = excluded.place, raised = 0
 )
 INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, saved_at, changes, payload)
 SELECT @workspace_id, 'job.repaired', r.id, @actor, 'system', @actor, nullif(r.epoch, 0), now(), '[]', @found::jsonb FROM repaired r

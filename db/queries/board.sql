@@ -173,11 +173,11 @@ FROM unnest(@statuses::text[]) AS s(status);
 -- Ready jobs of lanes that no live factory serves, the most urgent of each lane first.
 SELECT c.job_id FROM unnest(@lanes::bigint[]) AS l(lane_id)
 CROSS JOIN LATERAL (
-    SELECT r.job_id, r.priority, r.ready_at FROM job_ready r
+    SELECT r.job_id, r.priority, r.place FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id
-    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT @max_rows
+    ORDER BY r.priority DESC, r.place, r.job_id LIMIT @max_rows
 ) c
-ORDER BY c.priority DESC, c.ready_at, c.job_id LIMIT @max_rows;
+ORDER BY c.priority DESC, c.place, c.job_id LIMIT @max_rows;
 
 -- name: BoardUnroutableCount :one
 -- How many of them there are, counted up to a limit. The order is the index's:
@@ -186,7 +186,7 @@ SELECT count(*)::int FROM (
     SELECT 1 FROM unnest(@lanes::bigint[]) AS l(lane_id)
     CROSS JOIN LATERAL (
         SELECT 1 FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id
-        ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT @max_rows
+        ORDER BY r.priority DESC, r.place, r.job_id LIMIT @max_rows
     ) c
     LIMIT @max_rows
 ) capped;

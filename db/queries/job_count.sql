@@ -11,20 +11,21 @@ GROUP BY p.name, c.status HAVING sum(c.jobs) <> 0 ORDER BY p.name, c.status;
 
 -- name: JobReadySince :many
 -- When the job that is ready longest became so; no row where none is ready. Of each
--- lane and priority the first is looked at, found by skipping from one to the next.
+-- lane and priority the first is looked at, found by skipping from one to the next; one that
+-- ageing has raised may hide behind it.
 WITH RECURSIVE head AS (
     (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = @workspace_id
-    ORDER BY r.lane_id, r.priority DESC, r.ready_at, r.job_id LIMIT 1)
+    ORDER BY r.lane_id, r.priority DESC, r.place, r.job_id LIMIT 1)
     UNION ALL
     SELECT n.lane_id, n.priority, n.ready_at FROM head h CROSS JOIN LATERAL (
         SELECT * FROM (
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
             WHERE r.workspace_id = @workspace_id AND r.lane_id = h.lane_id AND r.priority < h.priority
-            ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1)
+            ORDER BY r.priority DESC, r.place, r.job_id LIMIT 1)
             UNION ALL
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
             WHERE r.workspace_id = @workspace_id AND r.lane_id > h.lane_id
-            ORDER BY r.lane_id, r.priority DESC, r.ready_at, r.job_id LIMIT 1)
+            ORDER BY r.lane_id, r.priority DESC, r.place, r.job_id LIMIT 1)
         ) either ORDER BY either.lane_id, either.priority DESC LIMIT 1
     ) n
 )

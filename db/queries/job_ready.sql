@@ -2,21 +2,21 @@
 -- The most urgent job of each lane, from a place in its order on. A lane without
 -- one gives no row. blocks is how long the way to it was: PostgreSQL counts on
 -- from one transaction to the next, so it is asked before and after each lane.
-SELECT l.lane_id::bigint AS lane_id, h.priority, h.ready_at, h.job_id, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
+SELECT l.lane_id::bigint AS lane_id, h.priority, h.place, h.job_id, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
     + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass) - l.blocks)::bigint AS blocks
 FROM (SELECT unnest(@lanes::bigint[]) AS lane_id, unnest(@priorities::smallint[]) AS priority,
-    unnest(@ready_ats::timestamptz[]) AS ready_at, unnest(@job_ids::uuid[]) AS job_id,
+    unnest(@places::timestamptz[]) AS place, unnest(@job_ids::uuid[]) AS job_id,
     pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
         + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass) AS blocks) l
 CROSS JOIN LATERAL (
-    (SELECT r.priority, r.ready_at, r.job_id FROM job_ready r
+    (SELECT r.priority, r.place, r.job_id FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id AND r.priority = l.priority
-        AND (r.ready_at, r.job_id) >= (l.ready_at, l.job_id)
-    ORDER BY r.ready_at, r.job_id LIMIT 1)
+        AND (r.place, r.job_id) >= (l.place, l.job_id)
+    ORDER BY r.place, r.job_id LIMIT 1)
     UNION ALL
-    (SELECT r.priority, r.ready_at, r.job_id FROM job_ready r
+    (SELECT r.priority, r.place, r.job_id FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id AND r.priority < l.priority
-    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1)
+    ORDER BY r.priority DESC, r.place, r.job_id LIMIT 1)
     LIMIT 1
 ) h;
 
@@ -25,3 +25,34 @@ CROSS JOIN LATERAL (
 SELECT l.id FROM lane l WHERE l.workspace_id = @workspace_id AND l.product_id = @product_id
     AND EXISTS (SELECT 1 FROM job_ready r WHERE r.workspace_id = l.workspace_id AND r.lane_id = l.id)
 ORDER BY l.id;
+
+-- name: AgeingWorkspaces :many
+-- The workspaces in which waiting makes urgent, and after how many minutes.
+SELECT workspace_id, ageing_minutes FROM dispatch_setting WHERE ageing_minutes > 0;
+
+-- name: ReadyAge :execrows
+-- Raises ready jobs, some at once, by one for each so many minutes that they stand at a priority,
+-- and puts them behind those that came there before. Of each lane and priority those that are
+-- due are the first of the index.
+WITH due AS MATERIALIZED (
+    SELECT c.job_id FROM lane l CROSS JOIN (SELECT generate_series(0, 9) AS level) p CROSS JOIN LATERAL (
+        SELECT r.job_id FROM job_ready r
+        WHERE r.workspace_id = @workspace_id AND r.lane_id = l.id AND r.priority = p.level::smallint
+            AND r.place <= clock_timestamp() - make_interval(mins => @minutes::int)
+        ORDER BY r.place, r.job_id LIMIT (SELECT @max_rows::int)
+    ) c
+    WHERE l.workspace_id = @workspace_id LIMIT (SELECT @max_rows::int)
+), locked AS MATERIALIZED (
+    SELECT r.job_id, least(10 - r.priority,
+        floor(extract(epoch FROM clock_timestamp() - r.place) / (60 * @minutes::int))::int)::int AS steps
+    FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT d.job_id FROM due d))
+        AND r.priority < 10
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE job_ready q SET priority = q.priority + k.steps, raised = q.raised + k.steps,
+    place = q.place + make_interval(mins => k.steps * @minutes::int)
+FROM locked k WHERE q.workspace_id = @workspace_id AND q.job_id = k.job_id AND k.steps > 0;
+
+-- name: ReadyRaised :many
+-- By how much ageing has raised a job; no row of one that is not ready.
+SELECT priority, raised FROM job_ready WHERE workspace_id = @workspace_id AND job_id = @job_id;

@@ -70,10 +70,10 @@ WITH d AS MATERIALIZED (
     DELETE FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT s.id FROM saved s WHERE s.status <> 'ready'))
 ), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-    SELECT workspace_id, lane_id, priority, ready_at, id FROM saved WHERE status = 'ready'
+    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
+    SELECT workspace_id, lane_id, priority, ready_at, ready_at, id FROM saved WHERE status = 'ready'
     ON CONFLICT (workspace_id, job_id) DO UPDATE
-        SET lane_id = excluded.lane_id, priority = excluded.priority, ready_at = excluded.ready_at
+        SET lane_id = excluded.lane_id, priority = least(excluded.priority + job_ready.raised, 10), ready_at = excluded.ready_at
 ), unslotted AS (
     DELETE FROM repo_slot o
     WHERE o.workspace_id = @workspace_id AND o.job_id = ANY(ARRAY(SELECT s.id FROM saved s))

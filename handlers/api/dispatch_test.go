@@ -66,3 +66,23 @@ func TestDispatchHasItsBounds(t *testing.T) {
 		t.Error("a refused change was saved")
 	}
 }
+
+// A job that waiting has made more urgent says so, and its own priority stays.
+func TestARaisedJobSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	w.as(w.owner, "PUT", "/dispatch", object{"ageing_minutes": 30}).want(200)
+	key := w.job("Waiting")
+	dbfactory.Exec(t, w.db, `UPDATE job_ready SET place = place - interval '65 minutes'`)
+	if n, err := w.dispatch.AgeReady(t.Context()); n != 1 || err != nil {
+		t.Fatalf("%d jobs were raised, %v", n, err)
+	}
+	why := w.as(w.owner, "GET", "/jobs/"+key+"/explanation", nil).want(200)
+	if why.count("reasons") < 2 || why.text("reasons", 1, "code") != "raised" ||
+		why.text("reasons", 1, "detail") != "Raised by ageing: it counts as priority 7 because it has waited." {
+		t.Errorf("explained by %s", why.raw)
+	}
+	if job := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200); job.number("priority") != 5 {
+		t.Errorf("the job: %s", job.raw)
+	}
+}

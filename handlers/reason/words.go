@@ -1,6 +1,7 @@
 package reason
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/fleetboard/fleetboard/handlers/web"
@@ -55,6 +56,9 @@ var table = map[string]words{
 	screens.CodeSeatsTaken: {icon: "server", title: "waits for a seat", text: subject.seatsTaken},
 	screens.CodeAgentsBusy: {icon: "bot", title: "waits for an agent", text: func(s subject) ui.Sentence {
 		return s.onFactories(web.Plural(s.why.Free, "seat", "seats") + " free, but no agent for it on ")
+	}},
+	screens.CodeRaised: {icon: "chevron-up", text: func(s subject) ui.Sentence {
+		return ui.Text("Raised by ageing: it counts as priority " + strconv.Itoa(s.why.Count) + " because it has waited")
 	}},
 	screens.CodeProviderHeld: {icon: "timer-reset", title: "waits for a provider", text: func(s subject) ui.Sentence {
 		return ui.Say(ui.T(s.why.Text+" takes no requests until "), s.at(*s.why.Until))

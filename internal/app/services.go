@@ -121,6 +121,7 @@ func Build(d *db.DB, o Options) *Services {
 		Promotion: s.Dispatch,
 		Stops:     s.Dispatch,
 		Pools:     s.Pools,
+		Ageing:    s.Dispatch,
 		People:    people,
 		Events:    s.Events,
 		JobLogs:   s.JobLogs,

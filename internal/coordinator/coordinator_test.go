@@ -28,7 +28,7 @@ type hands struct {
 
 func newHands() *hands { return &hands{called: make(chan string, 100)} }
 
-func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h} }
+func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h} }
 
 func (h *hands) call(what string) (int, error) {
 	h.called <- what
@@ -42,6 +42,7 @@ func (h *hands) Reap(context.Context) (int, error) {
 func (h *hands) Warn(context.Context) (int, error)              { return h.call("warn") }
 func (h *hands) TimeOut(context.Context) (int, error)           { return h.call("time out") }
 func (h *hands) FailCycles(context.Context) (int, error)        { return h.call("fail cycles") }
+func (h *hands) AgeReady(context.Context) (int, error)          { return h.call("age ready") }
 func (h *hands) EnforceStops(context.Context) (int, error)      { return h.call("enforce stops") }
 func (h *hands) Sample(context.Context) (int, error)            { return h.call("sample pools") }
 func (h *hands) Promote(context.Context) (int, error)           { return h.call("promote") }
@@ -149,7 +150,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	h.reaped = 2
 	s := New(d, h.work(), &topics{}, quiet())
 	stop := serve(t, s)
-	want := []string{"bridge messages", "collect blobs", "compact", "drop old messages", "enforce stops", "expire", "expire decisions", "expire logs", "extend the history of costs", "fail cycles",
+	want := []string{"age ready", "bridge messages", "collect blobs", "compact", "drop old messages", "enforce stops", "expire", "expire decisions", "expire logs", "extend the history of costs", "fail cycles",
 		"foresee budgets", "index logs", "index messages", "index texts", "merge approved", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets", "sample pools",
 		"seal", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	called := map[string]bool{}

@@ -121,8 +121,9 @@ func TestTheLongestReadyIsFound(t *testing.T) {
 	if got := since(); len(got) != 0 {
 		t.Errorf("nothing is ready: %v", got)
 	}
-	dbfactory.Exec(t, d, `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-		SELECT $1, 1 + n % 7 * 3, n % 11, now() - make_interval(secs => hashint4(n) % 100000), gen_random_uuid() FROM generate_series(1, 400) n`, workspace)
+	dbfactory.Exec(t, d, `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
+		SELECT $1, 1 + n % 7 * 3, n % 11, at, at, gen_random_uuid()
+		FROM (SELECT n, now() - make_interval(secs => hashint4(n) % 100000) AS at FROM generate_series(1, 400) n) n`, workspace)
 	for left := 400; left > 0; left -= 25 {
 		oldest := dbfactory.Text(t, d, `SELECT min(ready_at)::text FROM job_ready`)
 		if n := dbfactory.Int(t, d, `SELECT count(*) FROM job_ready WHERE ready_at = $1 AND ready_at::text = $2`, since()[0].ReadyAt, oldest); n == 0 {

@@ -15,6 +15,7 @@ type Work struct {
 	Promotion Promotion
 	Stops     Stops
 	Pools     Pools
+	Ageing    Ageing
 	People    People
 	Events    Events
 	JobLogs   JobLogs
@@ -42,6 +43,11 @@ type Recovery interface {
 type Promotion interface {
 	Promote(ctx context.Context) (int, error)
 	SweepDependencies(ctx context.Context) (int, error)
+}
+
+// Ageing raises the priority of ready jobs that have waited, and returns of how many.
+type Ageing interface {
+	AgeReady(ctx context.Context) (int, error)
 }
 
 // Stops carries out what stops and releases have left, and returns for how many jobs.
@@ -169,6 +175,7 @@ func (t *term) loops() []runloop.Loop {
 		{Name: "promotion", Every: 2 * time.Second, Jitter: time.Second, Do: t.counted(promoted, w.Promotion.Promote)},
 		{Name: "stops", Every: 2 * time.Second, Jitter: time.Second, Do: t.cycle(uncounted(w.Stops.EnforceStops))},
 		{Name: "pools", Every: time.Minute, Jitter: 5 * time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Pools.Sample))},
+		{Name: "ageing", Every: 10 * time.Second, Jitter: 2 * time.Second, Do: t.cycle(uncounted(w.Ageing.AgeReady))},
 		{Name: "health", Every: 5 * time.Second, Jitter: time.Second, Do: t.counted(agentsDead, t.checkHealth)},
 		{Name: "warnings", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(warned, w.Recovery.Warn)},
 		{Name: "time-outs", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(timedOut, w.Recovery.TimeOut)},

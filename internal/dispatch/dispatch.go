@@ -7,6 +7,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/dispatch/ageing"
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
 	"github.com/fleetboard/fleetboard/internal/dispatch/decision"
 	"github.com/fleetboard/fleetboard/internal/dispatch/enrol"
@@ -35,6 +36,7 @@ type TokenIssuer interface {
 // The parts have names of their own, so that a struct can embed all of them.
 type (
 	actionsService  = actions.Service
+	ageingService   = ageing.Service
 	claimService    = claim.Service
 	decisionService = decision.Service
 	enrolService    = enrol.Service
@@ -47,6 +49,7 @@ type (
 // Service is the parts together.
 type Service struct {
 	*actionsService
+	*ageingService
 	*claimService
 	*decisionService
 	*enrolService
@@ -73,6 +76,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, conten
 	return &Service{
 		effects:         effects,
 		actionsService:  actions.New(list, effects),
+		ageingService:   ageing.New(d),
 		claimService:    claims,
 		decisionService: decision.NewService(d),
 		enrolService:    agents,

@@ -178,8 +178,8 @@ func jobsAround(workspace ids.ID, n int) []string {
 				CASE WHEN s = 'completed' THEN now() END, CASE WHEN s = 'ready' THEN now() END
 			FROM generate_series(1, %[2]d) n, unnest(ARRAY['ready', 'waiting', 'completed', 'in_review', 'running']) s
 			WHERE s <> 'running' OR n %% 20 = 0`, workspace, n),
-		fmt.Sprintf(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-			SELECT workspace_id, lane_id, priority, ready_at, id FROM job WHERE workspace_id = '%s' AND status = 'ready'
+		fmt.Sprintf(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
+			SELECT workspace_id, lane_id, priority, ready_at, ready_at, id FROM job WHERE workspace_id = '%s' AND status = 'ready'
 			ON CONFLICT DO NOTHING`, workspace),
 		// Each waiting job but the first waits for one of the others, three for each.
 		fmt.Sprintf(`INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, created_by)

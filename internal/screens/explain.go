@@ -24,6 +24,7 @@ type facts struct {
 	merge        *Reason      // of the one approved job that is explained
 	refused      *Reason      // why the origin did not take the branch of the job that is explained
 	pool         *pools.Start // that can start a factory for the job that is explained
+	raised       *Reason      // what waiting has made of the one ready job that is explained
 }
 
 type dependency struct {
@@ -250,7 +251,7 @@ func (f facts) explain(j jobs.Job) Explanation {
 	if asked, pending := pendingReason(j); pending {
 		e.Reasons = append(e.Reasons, asked)
 	}
-	for _, more := range []*Reason{f.refused, f.merge} {
+	for _, more := range []*Reason{f.raised, f.refused, f.merge} {
 		if more != nil {
 			e.Reasons = append(e.Reasons, *more)
 		}

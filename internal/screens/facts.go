@@ -77,3 +77,12 @@ func (r *reader) seatHolders(routing fleet.Routing) (seatHolders, error) {
 	h.keys, h.more = keys, max(0, taken-len(keys))
 	return h, err
 }
+
+// raisedReason says what waiting has made of a ready job, nil where nothing.
+func (r *reader) raisedReason(j jobs.Job) (*Reason, error) {
+	rows, err := q.ReadyRaised(r.ctx, r.tx, r.workspace, j.ID)
+	if err != nil || len(rows) == 0 || rows[0].Raised == 0 {
+		return nil, err
+	}
+	return &Reason{Code: CodeRaised, Count: rows[0].Priority, Since: j.ReadyAt}, nil
+}

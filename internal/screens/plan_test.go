@@ -67,8 +67,8 @@ func crowd(workspace, like ids.ID, n int) []string {
 			FROM job, generate_series(1, %[3]d) n, unnest(ARRAY['ready', 'waiting', 'completed', 'failed', 'in_review', 'blocked']) s
 			WHERE workspace_id = '%[1]s' AND id = '%[2]s'`, workspace, like, n),
 		fmt.Sprintf(`INSERT INTO job_text (workspace_id, job_id) SELECT workspace_id, id FROM job WHERE workspace_id = '%s' ON CONFLICT DO NOTHING`, workspace),
-		fmt.Sprintf(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-			SELECT workspace_id, lane_id, priority, ready_at, id FROM job WHERE workspace_id = '%s' AND status = 'ready' ON CONFLICT DO NOTHING`, workspace),
+		fmt.Sprintf(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
+			SELECT workspace_id, lane_id, priority, ready_at, ready_at, id FROM job WHERE workspace_id = '%s' AND status = 'ready' ON CONFLICT DO NOTHING`, workspace),
 	}
 }
 

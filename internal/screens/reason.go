@@ -35,8 +35,10 @@ const (
 	// A budget keeps what it has for more urgent jobs.
 	CodeThrottled = "throttled"
 	// Its agent is directed to stop and has not done so yet.
-	CodePausePending    = "pause_pending"
-	CodeCancelPending   = "cancel_pending"
+	CodePausePending  = "pause_pending"
+	CodeCancelPending = "cancel_pending"
+	// Waiting has made it more urgent than it was made by people.
+	CodeRaised          = "raised"
 	CodeCanStart        = "can_start"
 	CodeCanBeStarted    = "can_be_started"  // a pool can start a factory for it
 	CodePoolAtMaximum   = "pool_at_maximum" // the pool that fits has all the factories that it may
@@ -73,7 +75,7 @@ type Reason struct {
 	Until        *time.Time    // when the wait ends by itself
 	Lost         bool          // the wait follows a lost lease, not a failure
 	Product      string
-	Count        int                 // of the product's jobs in review
+	Count        int                 // of the product's jobs in review; with CodeRaised the priority that it counts as
 	Limit        int                 // of these
 	Missing      []string            // what no live factory offers
 	Nearest      string              // the factory that misses the least

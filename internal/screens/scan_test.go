@@ -24,8 +24,8 @@ func (w *testWorkspace) crowd(like jobs.Job, n int, statuses ...string) {
 			now() - make_interval(secs => n / 7), now(), now(), now()
 		FROM job, generate_series(1, $2::int) n, unnest($3::text[]) s WHERE id = $1`, like.ID, n, statuses)
 	dbfactory.Exec(w.t, w.db, `INSERT INTO job_text (workspace_id, job_id) SELECT workspace_id, id FROM job ON CONFLICT DO NOTHING`)
-	dbfactory.Exec(w.t, w.db, `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-		SELECT workspace_id, lane_id, priority, ready_at, id FROM job WHERE status = 'ready' ON CONFLICT DO NOTHING`)
+	dbfactory.Exec(w.t, w.db, `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
+		SELECT workspace_id, lane_id, priority, ready_at, ready_at, id FROM job WHERE status = 'ready' ON CONFLICT DO NOTHING`)
 }
 
 // all reads a column of a filter from its first page to its last.

@@ -206,6 +206,9 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 		if known.seats, err = r.seatHolders(r.snap.Route(toNeeds(job))); err != nil {
 			return Explanation{}, r.snap, err
 		}
+		if known.raised, err = r.raisedReason(job); err != nil {
+			return Explanation{}, r.snap, err
+		}
 	}
 	told, err := r.readDelivery(job)
 	if err != nil {

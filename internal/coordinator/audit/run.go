@@ -86,12 +86,14 @@ func readyBroken(j record) string {
 		return ""
 	case *j.QueuedLane != j.LaneID:
 		return fmt.Sprintf("its lane is %d, in the queue %d", j.LaneID, *j.QueuedLane)
-	case *j.QueuedPriority != j.Priority:
-		return fmt.Sprintf("its priority is %d, in the queue %d", j.Priority, *j.QueuedPriority)
+	case *j.QueuedPriority != min(j.Priority+*j.QueuedRaised, jobs.MaxPriority):
+		return fmt.Sprintf("its priority is %d, in the queue %d, raised by %d", j.Priority, *j.QueuedPriority, *j.QueuedRaised)
 	case j.ReadyAt == nil:
 		return "it is ready and does not say since when"
 	case !j.ReadyAt.Equal(*j.QueuedAt):
 		return fmt.Sprintf("it is ready since %s, in the queue since %s", j.ReadyAt.UTC(), j.QueuedAt.UTC())
+	case *j.QueuedRaised == 0 && !j.QueuedPlace.Equal(*j.QueuedAt):
+		return fmt.Sprintf("it is ready since %s and stands in the queue as since %s", j.ReadyAt.UTC(), j.QueuedPlace.UTC())
 	}
 	return ""
 }

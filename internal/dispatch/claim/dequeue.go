@@ -129,7 +129,7 @@ func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
 			}
 		}
 		heads = b.headsFor(c, heads)
-		if err := b.forgetIdle(c, heads); err != nil {
+		if err := forgetIdle(b, c, heads); err != nil {
 			return nil, err
 		}
 		heads = slices.DeleteFunc(heads, func(h head) bool { return dry[h.lane] })

@@ -51,7 +51,7 @@ func (b *claimBatch) readHeads(tx db.Tx, lanes []int64) ([]head, error) {
 		}
 	}
 	slices.SortFunc(heads, func(x, y head) int {
-		return cmp.Or(cmp.Compare(y.priority, x.priority), x.readyAt.Compare(y.readyAt), cmp.Compare(x.lane, y.lane))
+		return cmp.Or(cmp.Compare(y.priority, x.priority), x.place.Compare(y.place), cmp.Compare(x.lane, y.lane))
 	})
 	return heads, nil
 }

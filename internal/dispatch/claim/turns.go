@@ -32,7 +32,7 @@ func (b *claimBatch) planTurns(c *claimItem, heads []head, n int) []turn {
 		}
 	}
 	if len(list) == 1 {
-		turns[0].least = leastOf(heads, func(h head) bool { return c.products[h.lane] == list[0].product })
+		turns[0].least = findLeast(heads, func(h head) bool { return c.products[h.lane] == list[0].product })
 	}
 	for i, jobs := range b.s.strides.plan(b.workspace, top, list, n) {
 		turns[i].jobs = jobs
@@ -40,9 +40,9 @@ func (b *claimBatch) planTurns(c *claimItem, heads []head, n int) []turn {
 	return slices.DeleteFunc(turns, func(t turn) bool { return t.jobs == 0 })
 }
 
-// leastOf returns how urgent at least a job of the first lane must be to be taken before the other
+// findLeast returns how urgent at least a job of the first lane must be to be taken before the other
 // lanes are looked at.
-func leastOf(heads []head, ofFirst func(head) bool) int {
+func findLeast(heads []head, ofFirst func(head) bool) int {
 	least := 0
 	for _, h := range heads[1:] {
 		if !ofFirst(h) {
@@ -55,7 +55,7 @@ func leastOf(heads []head, ofFirst func(head) bool) int {
 
 // forgetIdle takes the turns of the products that the claim could be given jobs of and that have
 // no ready ones.
-func (b *claimBatch) forgetIdle(c *claimItem, heads []head) error {
+func forgetIdle(b *claimBatch, c *claimItem, heads []head) error {
 	lanes, err := b.s.lanes.of(b.ctx, b.tx, b.workspace, 0)
 	if err != nil {
 		return err

@@ -26,13 +26,13 @@ const (
 // those that are ready longer.
 type readyKey struct {
 	priority int
-	readyAt  time.Time
+	place    time.Time
 	job      ids.ID
 }
 
-// compare orders the more urgent first, then those that are ready longer.
+// compare orders the more urgent first, then those that came there before.
 func (k readyKey) compare(other readyKey) int {
-	return cmp.Or(cmp.Compare(other.priority, k.priority), k.readyAt.Compare(other.readyAt), slices.Compare(k.job[:], other.job[:]))
+	return cmp.Or(cmp.Compare(other.priority, k.priority), k.place.Compare(other.place), slices.Compare(k.job[:], other.job[:]))
 }
 
 // top is before all jobs.

@@ -55,8 +55,8 @@ func TestAFloorComesOfRowsThatCannotBeRemoved(t *testing.T) {
 		t.Error("a floor came of many short ways")
 	}
 	w.holdSnapshot()
-	dbfactory.Exec(t, w.DB, `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-		SELECT $1, $2, 100, now(), gen_random_uuid() FROM generate_series(1, 20000)`, w.Workspace, lane)
+	dbfactory.Exec(t, w.DB, `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
+		SELECT $1, $2, 100, now(), now(), gen_random_uuid() FROM generate_series(1, 20000)`, w.Workspace, lane)
 	dbfactory.Exec(t, w.DB, `DELETE FROM job_ready WHERE priority = 100`)
 	w.Claim(agent)
 	if w.Dispatch.Floors(w.Workspace, lane) != 1 {
