@@ -21,7 +21,7 @@ var auditGroups = []history.Group{
 	{Name: "accounts", Label: "Accounts", Types: []eventlog.Type{"account.*"}},
 	{Name: "tokens", Label: "Tokens", Types: []eventlog.Type{"token.*", eventlog.AgentCutOff}},
 	{Name: "products", Label: "Products", Types: []eventlog.Type{"product.*"}},
-	{Name: "fleet", Label: "Fleet", Types: []eventlog.Type{"factory.*", "agent.*", "fleet.*", "dispatch.*"}},
+	{Name: "fleet", Label: "Fleet", Types: []eventlog.Type{"factory.*", "agent.*", "fleet.*", "dispatch.*", "pool.*"}},
 	{Name: "workspace", Label: "Workspace", Types: []eventlog.Type{"workspace.*"}},
 	{Name: "keys", Label: "Encryption", Types: []eventlog.Type{"key.*"}},
 }

@@ -119,6 +119,10 @@ func TestTheAuditIsNarrowedAndReadOn(t *testing.T) {
 	if lines := auditLines(doc); len(lines) != 1 || lines[0] != "ledger, running jobs too: It ran wild" {
 		t.Errorf("of the fleet it says %q", lines)
 	}
+	d.Did("Ada", eventlog.PoolSaved, `{"pool":"linux","new":true}`)
+	if lines := auditLines(handlertest.Page(t, d.Get("/settings/audit?group=fleet"), http.StatusOK)); len(lines) != 2 || lines[0] != "linux" {
+		t.Errorf("of pools it says %q", lines)
+	}
 	doc = handlertest.Page(t, d.Get("/settings/audit?actor=Ada&group=members"), http.StatusOK)
 	handlertest.WantCount(t, doc, "#audit [data-event]", settings.AuditSize)
 	handlertest.WantCount(t, doc, ".tl-more a[href*='actor=Ada'][href*='group=members'][href*='before=']", 1)
