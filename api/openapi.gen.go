@@ -2438,13 +2438,13 @@ type DispatchChange struct {
 	// OfferSeconds How long a factory has to take what it was offered; the default is 15.
 	OfferSeconds *int `json:"offer_seconds,omitempty"`
 
-	// PreemptGap By how much a job must be more urgent than one that runs to be given its seat; 0, the default, is never.
+	// PreemptGap By how much a job must be more urgent than one that runs to be given its seat. 0, the default, is never; this version takes nothing else.
 	PreemptGap *int `json:"preempt_gap,omitempty"`
 
 	// ProductWeights Shares of what is given out, by the names of products; the default is 1.
 	ProductWeights *map[string]int `json:"product_weights,omitempty"`
 
-	// ShortJobsFirst Whether, of jobs as urgent, those with the shorter estimate come first; the default is false.
+	// ShortJobsFirst Whether, of jobs as urgent, those with the shorter estimate come first. The default is false; this version takes nothing else.
 	ShortJobsFirst *bool `json:"short_jobs_first,omitempty"`
 
 	// Weights What counts how much where factories are compared.

@@ -19,12 +19,12 @@ func TestDispatchIsChangedInParts(t *testing.T) {
 	}
 	w.as(w.owner, "PUT", "/dispatch", object{"mode": "pull", "ageing_minutes": 60, "weights": object{"load": 7},
 		"product_weights": object{"ledger": 3, "default": 2}}).want(200)
-	after := w.as(w.owner, "PUT", "/dispatch", object{"short_jobs_first": true, "product_weights": object{"default": 1}}).want(200)
+	after := w.as(w.owner, "PUT", "/dispatch", object{"offer_seconds": 20, "product_weights": object{"default": 1}}).want(200)
 	if again := w.as(w.owner, "GET", "/dispatch", nil).want(200); string(again.raw) != string(after.raw) {
 		t.Errorf("answered %s, read %s", after.raw, again.raw)
 	}
 	if after.number("ageing_minutes") != 60 || after.number("weights", "load") != 7 || after.number("weights", "health") != 3 ||
-		after.number("product_weights", "ledger") != 3 || after.at("product_weights", "default") != nil || after.at("short_jobs_first") != true {
+		after.number("product_weights", "ledger") != 3 || after.at("product_weights", "default") != nil || after.number("offer_seconds") != 20 {
 		t.Errorf("after: %s", after.raw)
 	}
 	w.as(w.owner, "PUT", "/dispatch", object{"ageing_minutes": 60}).want(200) // nothing new
@@ -32,7 +32,7 @@ func TestDispatchIsChangedInParts(t *testing.T) {
 		t.Errorf("%d events; want 2", n)
 	}
 	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM event WHERE type = 'dispatch.changed' AND changes @> '[
-		{"field": "product_weights.default", "old": 2, "new": 1}, {"field": "short_jobs_first", "old": false, "new": true}]'
+		{"field": "product_weights.default", "old": 2, "new": 1}, {"field": "offer_seconds", "old": 15, "new": 20}]'
 		AND jsonb_array_length(changes) = 2`); n != 1 {
 		t.Errorf("%d events say what the second call changed", n)
 	}
@@ -49,6 +49,8 @@ func TestDispatchHasItsBounds(t *testing.T) {
 		{object{"offer_seconds": 4}, "offer_seconds"},
 		{object{"affinity_seconds": 61}, "affinity_seconds"},
 		{object{"preempt_gap": 11}, "preempt_gap"},
+		{object{"preempt_gap": 1}, "preempt_gap"},
+		{object{"short_jobs_first": true}, "short_jobs_first"},
 		{object{"ageing_minutes": -1}, "ageing_minutes"},
 		{object{"ageing_minutes": 10081}, "ageing_minutes"},
 		{object{"weights": object{"load": 11}}, "weights.load"},

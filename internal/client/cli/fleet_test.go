@@ -274,13 +274,13 @@ func TestDispatch(t *testing.T) {
 	w := newServerAndTerminal(t)
 	w.fleet("product", "set", "ledger").ok()
 	w.fleet("dispatch", "set", "--product-weight", "ledger=3", "--weight", "load=7", "--ageing-minutes", "60").ok()
-	if said := w.fleet("dispatch", "set", "--short-jobs-first").ok(); !strings.Contains(said, "one priority every 60 minutes") ||
+	if said := w.fleet("dispatch", "set", "--offer-seconds", "20").ok(); !strings.Contains(said, "one priority every 60 minutes") ||
 		!strings.Contains(said, "ledger 3") || !strings.Contains(said, "load 7, cost_fit 1") {
 		t.Errorf("set: %q", said)
 	}
 	var d api.DispatchSettings
 	w.fleet("dispatch", "show", "--json").into(&d)
-	if !d.ShortJobsFirst || d.ProductWeights["ledger"] != 3 || d.Mode != api.DispatchModePull {
+	if d.OfferSeconds != 20 || d.ProductWeights["ledger"] != 3 || d.Mode != api.DispatchModePull {
 		t.Errorf("shown: %+v", d)
 	}
 	for _, args := range [][]string{{}, {"--weight", "load"}, {"--product-weight", "=3"}, {"--preempt-gap", "11"}, {"--mode", "fair"}} {

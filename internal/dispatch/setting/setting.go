@@ -124,6 +124,12 @@ func (c Change) check() error {
 	if c.Mode != nil && !slices.Contains(Modes, *c.Mode) {
 		p.Add("mode", "It must be pull or shadow.")
 	}
+	if c.PreemptGap != nil && *c.PreemptGap > 0 {
+		p.Add("preempt_gap", "It must be 0: this version takes no seat from a job that runs.")
+	}
+	if c.ShortJobsFirst != nil && *c.ShortJobsFirst {
+		p.Add("short_jobs_first", "It must be false: this version gives jobs out in the order in which they became ready.")
+	}
 	known := map[string]bool{}
 	for _, n := range Numbers {
 		known[n.Name] = true
