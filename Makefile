@@ -29,7 +29,7 @@ RACED := $(addprefix ./,db/vault handlers/api/stream handlers/edge \
 	$(addprefix internal/,accounts/identities accounts/login accounts/members accounts/sessions accounts/setup \
 	accounts/twofactor accounts/workspaces batch bus client/demo client/engines/process client/mcptools client/sim \
 	client/worker client/worker/outbox client/worker/probe coordinator dispatch/claim dispatch/lease dispatch/report \
-	eventlog eventlog/seal jobs/secrets leadership notifier runloop signal tenancy/quota waitlist))
+	eventlog eventlog/seal jobs/secrets leadership notifier runloop signal tenancy/quota transport waitlist))
 RACED_IN_PART := ./db ./handlers/live ./internal/blobs ./internal/dispatch ./internal/jobs ./internal/screens
 RACED_NAMES := Together|AtOnce|AtTheSame|Beside|Race|Once|Twice|Meanwhile|Meet|Embedded|Supervis|Wakes|Gathered|Cyc
 # The browser tests and those of processes are steps of their own.
@@ -92,10 +92,11 @@ soak:
 	@set -e; for target in $(FUZZ); do \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime "$${FLEETBOARD_FUZZ_TIME:-60s}" "./$${target%:*}"; done
 
-## chaos: five minutes of kills, stops and crashes, of servers and of workers (FLEETBOARD_CHAOS_SECONDS, FLEETBOARD_CHAOS_SEED)
+## chaos: five minutes of kills, stops and crashes, of servers, of workers and of a NATS cluster (FLEETBOARD_CHAOS_SECONDS, FLEETBOARD_CHAOS_SEED, FLEETBOARD_CHAOS_JOBS)
 .PHONY: chaos
 chaos:
-	@FLEETBOARD_CHAOS_SECONDS=$${FLEETBOARD_CHAOS_SECONDS:-300} go test -count=1 -v -timeout 20m ./e2e/chaos
+	@FLEETBOARD_CHAOS_SECONDS=$${FLEETBOARD_CHAOS_SECONDS:-300} FLEETBOARD_CHAOS_JOBS=$${FLEETBOARD_CHAOS_JOBS:-5000} \
+		go test -count=1 -v -timeout 20m ./e2e/chaos
 	@FLEETBOARD_CHAOS_SECONDS=$${FLEETBOARD_CHAOS_SECONDS:-300} go test -count=1 -v -timeout 30m -run ThirtyJobs ./e2e/factory
 
 ## generate: bring all generated files up to date

@@ -1425,6 +1425,27 @@ func (e Tier) Valid() bool {
 	}
 }
 
+// Defines values for TransportStatusName.
+const (
+	TransportListen TransportStatusName = "listen"
+	TransportNATS   TransportStatusName = "nats"
+	TransportPoll   TransportStatusName = "poll"
+)
+
+// Valid indicates whether the value is a known member of the TransportStatusName enum.
+func (e TransportStatusName) Valid() bool {
+	switch e {
+	case TransportListen:
+		return true
+	case TransportNATS:
+		return true
+	case TransportPoll:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UnavailableKind.
 const (
 	UnavailableEngine UnavailableKind = "engine"
@@ -2282,6 +2303,9 @@ type CoordinatorStatus struct {
 	// Stats What was done in this term.
 	Stats map[string]int64 `json:"stats"`
 	Term  int64            `json:"term"`
+
+	// Transport How the wake-ups of other processes reach the process that answers. A lost one costs time, never a job.
+	Transport TransportStatus `json:"transport"`
 }
 
 // CountsByStatus defines model for CountsByStatus.
@@ -4300,6 +4324,24 @@ type TerminateRequest struct {
 
 // Tier The size of model that a person wants; empty leaves it to the estimate.
 type Tier string
+
+// TransportStatus How the wake-ups of other processes reach the process that answers. A lost one costs time, never a job.
+type TransportStatus struct {
+	Connected bool `json:"connected"`
+
+	// Fallback Whether the safety poll alone wakes waiting claims.
+	Fallback bool `json:"fallback"`
+
+	// LastMessageAt When the last message came, also of this process itself.
+	LastMessageAt *time.Time          `json:"last_message_at"`
+	Name          TransportStatusName `json:"name"`
+
+	// PollSeconds How often the safety poll looks. It announces a job at its second look.
+	PollSeconds int `json:"poll_seconds"`
+}
+
+// TransportStatusName defines model for TransportStatus.Name.
+type TransportStatusName string
 
 // Unavailable An engine or a repository that the host has and does not offer now. It is offered again by itself.
 type Unavailable struct {

@@ -11,10 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fleetboard/fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/transport"
 )
 
 func init() {
-	register(line{"idle", "what agents cost that wait for a job and get none", idle})
+	register(line{"idle", "what agents cost that wait for a job and get none", func(ctx context.Context, s *environment) ([]figure, error) {
+		return idle(ctx, s, "")
+	}})
+	register(line{"idle-transports", "the same with each transport of wake-ups", idleTransports})
 }
 
 const (
@@ -31,7 +35,7 @@ const (
 // idle lets agents wait for jobs that do not come, and measures what the server took
 // meanwhile. A wait lasts 50 s, so that each agent claims again once: that look is
 // its own, all others count.
-func idle(ctx context.Context, s *environment) (figures []figure, err error) {
+func idle(ctx context.Context, s *environment, suffix string, settings ...string) (figures []figure, err error) {
 	n := s.sized(idleAgents, 50)
 	err = s.withWeb(ctx, func(w *web) error {
 		empty, err := w.usage()
@@ -58,18 +62,30 @@ func idle(ctx context.Context, s *environment) (figures []figure, err error) {
 		if err != nil {
 			return err
 		}
-		s.sayf("%d agents waited for %.0f s: %.1f %% of a core in the server, %.1f in PostgreSQL; %d asked again, %d looks",
-			n, took.passed.Seconds(), took.server, took.postgres, took.asked, took.looks)
+		s.sayf("%d agents waited for %.0f s%s: %.1f %% of a core in the server, %.1f in PostgreSQL; %d asked again, %d looks",
+			n, took.passed.Seconds(), suffix, took.server, took.postgres, took.asked, took.looks)
 		each := float64(took.rss-empty.RSS) / float64(n) / 1000
 		figures = []figure{
-			within("looks at the queue beyond one for each request", max(0, float64(took.looks-took.asked)),
+			within("looks at the queue beyond one for each request"+suffix, max(0, float64(took.looks-took.asked)),
 				safetyLooks*took.counted.Seconds(), "looks", n),
-			within("memory of a waiting agent on the server", each, 60, "KB", n),
-			within("the server's time", took.server, 2, "% of a core", n),
+			within("memory of a waiting agent on the server"+suffix, each, 60, "KB", n),
+			within("the server's time"+suffix, took.server, 2, "% of a core", n),
 		}
 		return nil
-	})
+	}, settings...)
 	return figures, err
+}
+
+// idleTransports measures with one transport after the other.
+func idleTransports(ctx context.Context, s *environment) (figures []figure, err error) {
+	for _, c := range []struct{ name, url string }{{transport.NameListen, ""}, {transport.NameNATS, "embedded"}, {transport.NamePoll, ""}} {
+		some, err := idle(ctx, s, ", "+c.name, "FLEETBOARD_TRANSPORT="+c.name, "FLEETBOARD_NATS_URL="+c.url)
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, some...)
+	}
+	return figures, nil
 }
 
 // workOff takes a job and completes it.

@@ -21,6 +21,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/transport"
 )
 
 // The canary is in each text of the first workspace but for the names that are
@@ -55,7 +56,7 @@ func newMatrix(t *testing.T) *matrix {
 	m := &matrix{t: t}
 	m.Site = handlertest.OwnedSite(t, func(d *handlers.Deps) { d.Done = done })
 	m.deps = m.Deps
-	m.deps.Coordinator = coordinator.New(m.DB, coordinator.Work{}, notifier.New(m.DB, m.Log), m.Log)
+	m.deps.Coordinator = coordinator.New(m.DB, coordinator.Work{}, notifier.New(transport.Poll{}, m.Log), m.Log)
 	m.Server = handlers.New(m.deps)
 	m.first, _ = ids.Parse(dbfactory.Text(t, m.DB, "SELECT id::text FROM workspace"))
 	m.fill()

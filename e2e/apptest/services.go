@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/app"
 )
@@ -15,7 +16,8 @@ import (
 // reads; change says what matters beside that. No other process notifies them: see Start.
 func Build(t testing.TB, d *db.DB, change ...func(*app.Options)) *app.Services {
 	t.Helper()
-	o := app.Options{Key: accountstest.Key(7), HashCost: accountstest.Cheap, Log: slog.New(slog.DiscardHandler)}
+	o := app.Options{Key: accountstest.Key(7), HashCost: accountstest.Cheap, Log: slog.New(slog.DiscardHandler),
+		Transport: transporttest.New(t, d)}
 	for _, c := range change {
 		c(&o)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/dispatch"
 	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
@@ -64,7 +65,13 @@ func New(t *testing.T) *Fixture {
 // In is another process on the same database.
 func In(t testing.TB, d *db.DB, workspace ids.ID) *Fixture {
 	t.Helper()
-	n := notifier.New(d, slog.New(slog.DiscardHandler))
+	return Over(t, d, workspace, transporttest.New(t, d))
+}
+
+// Over is another process on the same database, with a transport of its own.
+func Over(t testing.TB, d *db.DB, workspace ids.ID, transport notifier.Transport) *Fixture {
+	t.Helper()
+	n := notifier.New(transport, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	w := &Fixture{T: t, Ctx: t.Context(), DB: d, Workspace: workspace, Owner: dbfactory.Person(workspace, tenancy.RoleOwner),

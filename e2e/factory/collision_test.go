@@ -17,16 +17,8 @@ import (
 // board returns the card of a job on the board that a person sees.
 func (s *serverAndRepos) board(browser *http.Client, key string) string {
 	s.t.Helper()
-	answer, err := browser.Get(s.url() + "/board")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	body, err := io.ReadAll(answer.Body)
-	_ = answer.Body.Close()
-	if err != nil || answer.StatusCode != http.StatusOK {
-		s.t.Fatalf("the board answers %d, %v", answer.StatusCode, err)
-	}
-	_, card, _ := strings.Cut(string(body), `data-card="`+key+`"`)
+	body := s.send(browser, http.MethodGet, "/board", "")
+	_, card, _ := strings.Cut(body, `data-card="`+key+`"`)
 	card, _, _ = strings.Cut(card, "</article>")
 	return strings.Join(strings.Fields(markup.ReplaceAllString(card, " ")), " ")
 }
@@ -41,12 +33,28 @@ func (s *serverAndRepos) logIn() *http.Client {
 		s.t.Fatal(err)
 	}
 	browser := &http.Client{Jar: jar}
-	answer, err := browser.PostForm(s.url()+"/login", url.Values{"email": {"mara@kestrel.example"}, "password": {"quiet watch room 12"}})
+	s.send(browser, http.MethodPost, "/login", url.Values{"email": {"mara@kestrel.example"}, "password": {"quiet watch room 12"}}.Encode())
+	return browser
+}
+
+// send sends a request of a browser, a form where it has one, and returns the page that answers.
+func (s *serverAndRepos) send(browser *http.Client, method, path, form string) string {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url()+path, strings.NewReader(form))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_ = answer.Body.Close()
-	return browser
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := browser.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		s.t.Fatalf("%s answers %d, %v", path, answer.StatusCode, err)
+	}
+	return string(body)
 }
 
 // Two workers work in one repository, and their agents change the same file, one in a commit and one

@@ -12,6 +12,9 @@ import (
 // Subscribe never calls back.
 func (Silence) Subscribe(string, func(topic string)) (cancel func()) { return func() {} }
 
+// SubscribeWatched never calls.
+func (Silence) SubscribeWatched(string, func(topic string)) (cancel func()) { return func() {} }
+
 // IndexTexts writes the words of all jobs as they are now: events are seen when older
 // transactions of other tests have ended.
 func IndexTexts(t *testing.T, d *db.DB) {

@@ -179,6 +179,8 @@ type (
 	TerminateAgentJSONRequestBody      = api.TerminateAgentJSONRequestBody
 	Tier                               = api.Tier
 	TransferBudgetJSONRequestBody      = api.TransferBudgetJSONRequestBody
+	TransportStatus                    = api.TransportStatus
+	TransportStatusName                = api.TransportStatusName
 	Unavailable                        = api.Unavailable
 	UnavailableKind                    = api.UnavailableKind
 	UnblockJobJSONRequestBody          = api.UnblockJobJSONRequestBody

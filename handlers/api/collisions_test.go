@@ -77,10 +77,22 @@ func TestJobsThatTouchOneFileAreTold(t *testing.T) {
 	if a := w.collisions(refs[0]); a.at("items", 0, "paths", 1) != "go.mod" || len(events(0)) != 2 {
 		t.Errorf("more of the same is %s, %v", a.raw, events(0))
 	}
-	// A claim of the same job anew begins with nothing.
+	w.as(w.owner, "GET", "/jobs/NO-1/collisions", nil).want(404)
+	w.as("", "GET", "/jobs/"+keys[0]+"/collisions", nil).want(401)
+}
+
+// The end of a lease ends its collisions, and the next one begins with nothing.
+func TestCollisionsEndWithTheLease(t *testing.T) {
+	t.Parallel()
+	w, agents, refs := touching(t, "ada", "eve", "sue")
+	files := func(i int, list ...string) object { return merge(refs[i], object{"files_touched": list}) }
+	for i, list := range [][]string{{"go.mod", "docs/"}, {"go.mod", "README.md"}, {"docs", "README.md"}} {
+		w.as(agents[i], "POST", "/fleet/progress", files(i, list...)).want(200)
+	}
 	w.as(agents[0], "POST", "/fleet/release", merge(refs[0], object{"reason": "later"})).want(200)
-	if got, want := events(1), "job.collision_ended "+keys[0]; got[0] != want {
-		t.Errorf("the events are %v; want %s first", got, want)
+	last := w.as(w.owner, "GET", fmt.Sprint("/jobs/", refs[1]["job"], "/events"), nil).want(200)
+	if last.text("items", 0, "type") != "job.collision_ended" || last.text("items", 0, "payload", "job") != fmt.Sprint(refs[0]["job"]) {
+		t.Errorf("the events are %s", last.raw)
 	}
 	if a := w.collisions(refs[1]); a.count("items") != 1 || a.text("items", 0, "agent") != "sue" {
 		t.Errorf("after the end of the other it is %s", a.raw)
@@ -97,8 +109,6 @@ func TestJobsThatTouchOneFileAreTold(t *testing.T) {
 	if a := w.collisions(again); fmt.Sprint(a.at("files_touched")) != "0" {
 		t.Errorf("an old lease touches %s", a.raw)
 	}
-	w.as(w.owner, "GET", "/jobs/NO-1/collisions", nil).want(404)
-	w.as("", "GET", "/jobs/"+keys[0]+"/collisions", nil).want(401)
 }
 
 // A path is a clean one inside the repository, and there are so many of them.

@@ -7,6 +7,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/coordinator"
 	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
 // statusHandlers answer the calls about the coordinator and the numbers of a workspace.
@@ -31,7 +33,17 @@ func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordina
 	}
 	return GetCoordinatorStatus200JSONResponse{Active: status.Active, InstanceID: status.Holder, Term: status.Term,
 		ExpiresAt: utcOrNil(status.ExpiresAt), LastCycleAt: utcOrNil(status.LastCycleAt), CycleCount: status.Cycles,
-		Stats: status.Stats, JobsByStatus: counts(stats.ByStatus), AgentsByHealth: agents}, err
+		Stats: status.Stats, JobsByStatus: counts(stats.ByStatus), AgentsByHealth: agents,
+		Transport: transportModel(s.Coordinator.Transport())}, err
+}
+
+func transportModel(t notifier.Status) TransportStatus {
+	m := TransportStatus{Name: TransportStatusName(t.Transport), Connected: t.Connected, Fallback: t.Fallback(),
+		PollSeconds: int(waitlist.WatchEvery.Seconds())}
+	if !t.LastMessageAt.IsZero() {
+		m.LastMessageAt = utcOrNil(&t.LastMessageAt)
+	}
+	return m
 }
 
 // Recovered is what the coordinator's work did.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
@@ -14,6 +15,10 @@ func TestCoordinatorStatus(t *testing.T) {
 	a := w.as(w.owner, "GET", "/coordinator/status", nil).want(200)
 	if a.body["active"] != false || a.body["last_cycle_at"] != nil || a.text("instance_id") != "" || a.number("term") != 0 {
 		t.Errorf("before anybody led: %s", a.raw)
+	}
+	if a.text("transport", "name") != transporttest.Name(t) || a.number("transport", "poll_seconds") != 2 ||
+		a.at("transport", "fallback") == a.at("transport", "connected") {
+		t.Errorf("how it is woken: %s", a.raw)
 	}
 	dbfactory.Exec(t, w.db, `INSERT INTO leadership (name, holder, term, expires_at, last_cycle_at, cycle_count, stats)
 		VALUES ('coordinator', 'mac/17/ab', 3, now() + interval '10 seconds', now(), 41, '{"jobs_promoted": 5}')`)

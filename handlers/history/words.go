@@ -115,16 +115,18 @@ func carriedOutBy(payload json.RawMessage) tenancy.Actor {
 // saidIn is the field of a job whose new value is the text of an event.
 var saidIn = map[eventlog.Type]string{eventlog.JobAsked: "question", eventlog.JobAnswered: "answer", eventlog.JobBlocked: "blocked_reason"}
 
+// unsaidText is the text of a directive that gives no reason.
+var unsaidText = map[eventlog.Type]string{eventlog.JobCancelRequested: "the agent has 60 seconds to answer",
+	eventlog.JobPauseRequested: "the agent has 60 seconds to answer", eventlog.JobWarned: "long past its estimate"}
+
 // FactText is EventText without who carried it out.
 func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 	said := func(name string) string { return web.FirstLine(toText(payload[name]), web.MaxQuote) }
 	switch e.Type {
 	case eventlog.JobProgressed:
 		return ui.Text(progressText(e.Changes))
-	case eventlog.JobCancelRequested, eventlog.JobPauseRequested:
-		return ui.Text(cmp.Or(said("text"), "the agent has 60 seconds to answer"))
-	case eventlog.JobWarned:
-		return ui.Text(cmp.Or(said("text"), "long past its estimate"))
+	case eventlog.JobCancelRequested, eventlog.JobPauseRequested, eventlog.JobWarned:
+		return ui.Text(cmp.Or(said("text"), unsaidText[e.Type]))
 	case eventlog.JobLinked, eventlog.JobUnlinked:
 		return linkText(said("type"), said("job"))
 	case eventlog.JobCompacted:

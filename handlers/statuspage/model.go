@@ -1,6 +1,7 @@
 package statuspage
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +10,9 @@ import (
 	"github.com/fleetboard/fleetboard/internal/coordinator"
 	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/transport"
+	"github.com/fleetboard/fleetboard/internal/waitlist"
 	"github.com/fleetboard/fleetboard/views/links"
 	view "github.com/fleetboard/fleetboard/views/statuspage"
 	"github.com/fleetboard/fleetboard/views/ui"
@@ -36,10 +40,12 @@ type pageData struct {
 	took   time.Duration // that the database needed
 	now    time.Time
 	canRun bool
-	hours  []coordinator.QueueHour // of the queue, the oldest first
-	lines  []coordinator.LogLine
-	older  int64 // the id before which there are more, 0 at the end
-	before int64
+	// wakeups is how those of other processes reach this one.
+	wakeups notifier.Status
+	hours   []coordinator.QueueHour // of the queue, the oldest first
+	lines   []coordinator.LogLine
+	older   int64 // the id before which there are more, 0 at the end
+	before  int64
 }
 
 func (s pageData) model() view.Status {
@@ -58,6 +64,7 @@ func (s pageData) model() view.Status {
 			m.Counters = append(m.Counters, view.Counter{Name: c.name, Count: ui.Count(int(n))})
 		}
 	}
+	m.Wakeups, m.LastMessage = wakeupsText(s.wakeups), ui.Ago(s.wakeups.LastMessageAt, s.now)
 	s.health(&m)
 	m.Charts = s.charts()
 	if s.canRun {
@@ -72,6 +79,20 @@ func seatsAfter(snap fleet.Snapshot) string {
 		return ""
 	}
 	return ", " + web.FreeSeats(snap)
+}
+
+// wakeupsText says how wake-ups travel, and what goes on without them.
+func wakeupsText(is notifier.Status) string {
+	name := map[string]string{transport.NameListen: "PostgreSQL (LISTEN)", transport.NameNATS: "NATS"}[is.Transport]
+	poll := fmt.Sprintf("by a look every %.0f s", waitlist.WatchEvery.Seconds())
+	switch {
+	case name == "":
+		return "None: waiting claims find jobs of other processes " + poll
+	case is.Fallback():
+		return name + " is not connected: waiting claims find jobs of other processes " + poll
+	default:
+		return name + " is connected"
+	}
 }
 
 // health fills in the word, and the note where it is not a good one.

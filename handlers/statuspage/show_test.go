@@ -17,6 +17,7 @@ func TestStatusPage(t *testing.T) {
 	handlertest.WantText(t, doc, "#coordinator", "Nobody leads")
 	handlertest.WantText(t, doc, "#status-note", "Claims take back expired leases themselves")
 	handlertest.WantText(t, doc, "#coordinator", "no factory yet")
+	handlertest.WantText(t, doc, "#coordinator", "Wake-ups")
 
 	handlertest.Leads(t, d, "10 seconds", "4 seconds")
 	d.Agent("claude-1")

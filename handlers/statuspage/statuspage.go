@@ -68,6 +68,7 @@ func (s site) read(ctx context.Context, r web.Request) (d pageData, err error) {
 		return d, err
 	}
 	d.took = time.Since(asked)
+	d.wakeups = s.Coordinator.Transport()
 	if d.now = d.status.Now; d.now.IsZero() {
 		d.now = r.Now()
 	}

@@ -127,6 +127,9 @@ func (a *App) build(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("FLEETBOARD_BLOBS_URL: %w", err)
 	}
 	o.Blobs.Turns = a.turns
+	if o.Transport, err = cfg.Transport.open(a.db, cfg.DataDir, o.Key); err != nil {
+		return err
+	}
 	a.services = Build(a.db, o)
 	wrapped, err := a.services.Vault.Rewrap(ctx)
 	if err != nil {

@@ -47,10 +47,11 @@ type Config struct {
 	// sets it: it is for tests.
 	HashCost passwords.Cost `env:"-"`
 
-	OIDC    OIDCConfig
-	Network NetworkConfig
-	Keys    KeyConfig
-	Blobs   BlobConfig
+	OIDC      OIDCConfig
+	Network   NetworkConfig
+	Keys      KeyConfig
+	Blobs     BlobConfig
+	Transport TransportConfig
 }
 
 // LoadConfig reads the configuration out of an environment. The error names
@@ -72,6 +73,7 @@ func LoadConfig(environ map[string]string) (Config, error) {
 		c.Network.check(),
 		c.Keys.check(),
 		c.Blobs.check(),
+		c.Transport.check(),
 	)
 	if err != nil {
 		return Config{}, err

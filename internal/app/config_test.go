@@ -24,7 +24,7 @@ func TestConfigDefaults(t *testing.T) {
 		{map[string]string{"HOME": "/home/ada", "FLEETBOARD_DATA_DIR": "/srv/fb"}, "/srv/fb"},
 	} {
 		got, err := LoadConfig(c.environ)
-		if diff := cmp.Diff(Config{Listen: "127.0.0.1:8080", DataDir: c.want, OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200}, Blobs: BlobConfig{MaxMB: 64, TotalMB: 5120}}, got); err != nil || diff != "" {
+		if diff := cmp.Diff(Config{Listen: "127.0.0.1:8080", DataDir: c.want, OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200}, Blobs: BlobConfig{MaxMB: 64, TotalMB: 5120}, Transport: TransportConfig{Name: "listen"}}, got); err != nil || diff != "" {
 			t.Errorf("%v: %v (-want +got):\n%s", c.environ, err, diff)
 		}
 	}
@@ -62,11 +62,13 @@ func TestConfigReadsEveryVariable(t *testing.T) {
 		"FLEETBOARD_ADMIN_EMAIL": "ada@example.com", "FLEETBOARD_ADMIN_PASSWORD": "quite long enough",
 		"FLEETBOARD_BLOBS_URL": "s3://bucket?region=eu-1", "FLEETBOARD_BLOB_MAX": "10", "FLEETBOARD_BLOBS_TOTAL": "100",
 		"AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "SK",
+		"FLEETBOARD_TRANSPORT": "nats", "FLEETBOARD_NATS_URL": "tls://one:4222,tls://two:4222",
 	})
 	want := Config{Listen: ":9000", DatabaseURL: "postgres://owner@db/fb", AppDatabaseURL: "postgresql://app@pooler/fb",
 		DataDir: "/srv/fb", SecretKeyText: key, AdminEmail: "ada@example.com", AdminPassword: "quite long enough",
 		OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200, MetricsListen: ":9090"},
-		Blobs: BlobConfig{URL: "s3://bucket?region=eu-1", MaxMB: 10, TotalMB: 100, AccessKey: "AK", SecretKey: "SK"}}
+		Blobs:     BlobConfig{URL: "s3://bucket?region=eu-1", MaxMB: 10, TotalMB: 100, AccessKey: "AK", SecretKey: "SK"},
+		Transport: TransportConfig{Name: "nats", NATSURL: "tls://one:4222,tls://two:4222"}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -96,6 +98,9 @@ func TestConfigNamesTheVariable(t *testing.T) {
 		{"FLEETBOARD_BLOB_MAX", "0", ""},
 		{"FLEETBOARD_BLOBS_TOTAL", "10", ""},
 		{"FLEETBOARD_BLOBS_URL", "s3://key:" + secret + "@bucket", ""},
+		{"FLEETBOARD_TRANSPORT", "redis", ""},
+		{"FLEETBOARD_NATS_URL", "nats://fleet:" + secret + "@h:4222", ""},
+		{"FLEETBOARD_NATS_CREDS", "/" + secret[:3] + "/none", ""},
 		{"FLEETBOARD_ADMIN_EMAIL", "ada@example.com", ""},
 		{"FLEETBOARD_ADMIN_PASSWORD", secret + secret, ""},
 		{"FLEETBOARD_ADMIN_EMAIL", "ada", "FLEETBOARD_ADMIN_PASSWORD"},
@@ -108,6 +113,15 @@ func TestConfigNamesTheVariable(t *testing.T) {
 		_, err := LoadConfig(environ)
 		if err == nil || !strings.Contains(err.Error(), c.variable) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s=%s: %v", c.variable, c.value, err)
+		}
+	}
+	for _, c := range []struct{ url, creds, want string }{
+		{"", "", "FLEETBOARD_NATS_URL"}, {"http://h:4222", "", "FLEETBOARD_NATS_URL"}, {"nats://u:" + secret + "@h:%zz", "", "FLEETBOARD_NATS_URL"},
+		{"nats://h:4222,", "", "FLEETBOARD_NATS_URL"}, {"nats://h:4222", "/no/file", "FLEETBOARD_NATS_CREDS"}, {"embedded", "/etc/passwd", "FLEETBOARD_NATS_CREDS"},
+	} {
+		_, err := LoadConfig(map[string]string{"HOME": "/h", "FLEETBOARD_TRANSPORT": "nats", "FLEETBOARD_NATS_URL": c.url, "FLEETBOARD_NATS_CREDS": c.creds})
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s, %s: %v", c.url, c.creds, err)
 		}
 	}
 	if _, err := LoadConfig(map[string]string{}); err == nil || !strings.Contains(err.Error(), "FLEETBOARD_DATA_DIR") {

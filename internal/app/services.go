@@ -43,6 +43,8 @@ type Options struct {
 	HashCost passwords.Cost
 	// Blobs says where contents are stored and how large they may be.
 	Blobs blobs.Options
+	// Transport carries wake-ups between the processes of the database.
+	Transport notifier.Transport
 	// PublicURL is where people reach the server.
 	PublicURL string
 	Log       *slog.Logger
@@ -79,7 +81,7 @@ type Services struct {
 // Build makes the services of a server on d. Nothing runs yet: the loops are Wake.Run,
 // Accounts.Tokens.Watch and Coordinator.Run. Close ends their subscriptions.
 func Build(d *db.DB, o Options) *Services {
-	wake := notifier.New(d, o.Log)
+	wake := notifier.New(o.Transport, o.Log)
 	sealKeys := seal.NewKeys(o.Key, o.Earlier...)
 	sealer := seal.New(d, sealKeys)
 	people := accounts.New(accounts.Config{

@@ -20,6 +20,7 @@ import (
 type Notifier interface {
 	Publish(topics ...string)
 	Subscribe(prefix string, fn func(topic string)) (cancel func())
+	SubscribeWatched(prefix string, fn func(topic string)) (cancel func())
 }
 
 // Secrets reads the values that an agent must not reveal.
@@ -80,7 +81,7 @@ func NewService(d *db.DB, wake Notifier, values Secrets, contents Blobs) *Servic
 	s.longLists = newWorkspaceLimit(maxLongLists)
 	s.reads = newWorkspaceLimit(maxReads)
 	s.waiters.Watch = s.watch
-	inboxes := wake.Subscribe(topicPrefix, s.wakeInbox)
+	inboxes := wake.SubscribeWatched(topicPrefix, s.wakeInbox)
 	events := wake.Subscribe(eventlog.Topics, s.logs.Note)
 	sent := wake.Subscribe(workspaceTopics, s.sent.Note)
 	s.cancel = func() { inboxes(); events(); sent() }

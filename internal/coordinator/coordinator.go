@@ -15,6 +15,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/leadership"
+	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -26,22 +27,25 @@ const (
 	scanLines = 5000
 )
 
-// Publisher wakes whoever waits for a topic, in every process.
-type Publisher interface{ Publish(topics ...string) }
+// Notifier wakes whoever waits for a topic, in every process.
+type Notifier interface {
+	Publish(topics ...string)
+	Status() notifier.Status
+}
 
 // Service runs the loops of the one process that leads.
 type Service struct {
 	db       *db.DB
 	election *leadership.Election
 	work     Work
-	wake     Publisher
+	wake     Notifier
 	log      *slog.Logger
 	instance string
 }
 
 // New returns the coordinator of this process. Run makes it a candidate; without
 // it the service only reports what others do.
-func New(d *db.DB, work Work, wake Publisher, log *slog.Logger) *Service {
+func New(d *db.DB, work Work, wake Notifier, log *slog.Logger) *Service {
 	instance := instanceID()
 	return &Service{db: d, election: leadership.New(d, election, instance, log), work: work, wake: wake, log: log, instance: instance}
 }
@@ -76,6 +80,9 @@ func (s *Service) Status(ctx context.Context) (Status, error) {
 	leader, err := s.election.Leader(ctx)
 	return Status(leader), err
 }
+
+// Transport returns how the wake-ups of other processes reach this one.
+func (s *Service) Transport() notifier.Status { return s.wake.Status() }
 
 // LogLine is a line of the coordinator's log.
 type LogLine struct {

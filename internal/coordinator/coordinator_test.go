@@ -16,6 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/leadership"
+	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -80,6 +81,8 @@ func (p *topics) Publish(names ...string) {
 	defer p.mu.Unlock()
 	p.list = append(p.list, names...)
 }
+
+func (*topics) Status() notifier.Status { return notifier.Status{} }
 
 func (p *topics) take() []string {
 	p.mu.Lock()
@@ -230,7 +233,7 @@ func TestATermThatIsOverDoesNothing(t *testing.T) {
 }
 
 // termOf returns a term of a process that has just been elected.
-func termOf(t *testing.T, d *db.DB, wake Publisher) *term {
+func termOf(t *testing.T, d *db.DB, wake Notifier) *term {
 	t.Helper()
 	s := New(d, newHands().work(), wake, quiet())
 	ctx, cancel := context.WithCancel(context.Background())

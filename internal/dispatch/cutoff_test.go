@@ -120,6 +120,10 @@ func TestAWaitingClaimEndsWithItsToken(t *testing.T) {
 			enrolment := w.enrolment(tenancy.Scope{})
 			agent := w.registered(enrolment)
 			people := accountstest.New(w.DB, w.Wake, slog.New(slog.DiscardHandler))
+			// It finds out by itself where no wake-up arrives.
+			go func() {
+				_ = accountstest.New(w.DB, other.Wake, slog.New(slog.DiscardHandler)).Tokens.Watch(t.Context())
+			}()
 			ended := make(chan error, 2)
 			for _, process := range []*testWorkspace{w, other} {
 				go func() {

@@ -26,6 +26,7 @@ import (
 type Notifier interface {
 	Publish(topics ...string)
 	Subscribe(prefix string, fn func(topic string)) (cancel func())
+	SubscribeWatched(prefix string, fn func(topic string)) (cancel func())
 }
 
 // TokenIssuer makes the tokens that agents work with.

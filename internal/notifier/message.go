@@ -3,7 +3,6 @@ package notifier
 import "strings"
 
 const (
-	channel = "fleetboard"
 	// messageLimit keeps a message below the 8000 bytes that NOTIFY takes.
 	messageLimit = 7900
 	// allTopics is the topic that stands for all others.

@@ -12,7 +12,9 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/transport"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,10 +44,15 @@ func (h heard) wants(topic string) {
 	}
 }
 
-// run starts a notifier and waits until it listens.
+// run starts a notifier over LISTEN and waits until it listens.
 func run(t *testing.T, d *db.DB) *notifier.Notifier {
 	t.Helper()
-	n := notifier.New(d, slog.New(slog.DiscardHandler))
+	return runOver(t, transport.NewListen(d))
+}
+
+func runOver(t *testing.T, over notifier.Transport) *notifier.Notifier {
+	t.Helper()
+	n := notifier.New(over, slog.New(slog.DiscardHandler))
 	ready := listenTo(t, n, "ready")
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -61,8 +68,15 @@ func run(t *testing.T, d *db.DB) *notifier.Notifier {
 }
 
 func TestTopicsReachBothProcesses(t *testing.T) {
-	d := dbtest.New(t)
-	one, two := run(t, d), run(t, d)
+	for _, name := range []string{transport.NameListen, transport.NameNATS} {
+		t.Run(name, func(t *testing.T) {
+			d := dbtest.New(t)
+			topicsReachBoth(t, runOver(t, transporttest.Named(t, d, name)), runOver(t, transporttest.Named(t, d, name)))
+		})
+	}
+}
+
+func topicsReachBoth(t *testing.T, one, two *notifier.Notifier) {
 	near, far := listenTo(t, one, "job:"), listenTo(t, two, "job:")
 	one.Publish("agent:1", "job:1")
 	near.wants("job:1")
@@ -78,7 +92,7 @@ func TestTopicsReachBothProcesses(t *testing.T) {
 }
 
 func TestPublishWorksWithoutADatabase(t *testing.T) {
-	n := notifier.New(nil, slog.New(slog.DiscardHandler))
+	n := notifier.New(transport.Poll{}, slog.New(slog.DiscardHandler))
 	h := listenTo(t, n, "job:")
 	n.Publish("job:1")
 	h.wants("job:1")
@@ -170,7 +184,7 @@ func TestTheLastTopicIsSent(t *testing.T) {
 	d := dbtest.New(t)
 	two := run(t, d)
 	far := listenTo(t, two, "job:")
-	one := notifier.New(d, slog.New(slog.DiscardHandler))
+	one := notifier.New(transport.NewListen(d), slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	listening := listenTo(t, one, "")
 	ended := make(chan error, 1)

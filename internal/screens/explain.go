@@ -235,19 +235,8 @@ type Explanation struct {
 // explain gathers all that stands between a job and its run: a waiting job that
 // no factory could run says both.
 func (f facts) explain(j jobs.Job) Explanation {
-	e := Explanation{Job: j, Routing: f.route(j.LaneID, toNeeds(j))}
 	first := f.findReason(j)
-	rest := first.Keys
-	if first.Code == CodeDependencyFailed {
-		first.Keys = nil
-	}
-	if first.Code == CodeSeatsTaken || first.Code == CodeAgentsBusy {
-		first.Keys, first.More = f.seats.keys, f.seats.more
-	}
-	e.Reasons = []Reason{first}
-	if first.Code == CodeDependencyFailed && len(rest) > 0 {
-		e.Reasons = append(e.Reasons, Reason{Code: CodeDependency, Keys: rest, Since: first.Since})
-	}
+	e := Explanation{Job: j, Routing: f.route(j.LaneID, toNeeds(j)), Reasons: f.withKeys(first)}
 	if asked, pending := pendingReason(j); pending {
 		e.Reasons = append(e.Reasons, asked)
 	}
@@ -272,6 +261,21 @@ func (f facts) explain(j jobs.Job) Explanation {
 		e.Reasons = append(e.Reasons, poolReason(f.pool))
 	}
 	return e
+}
+
+// withKeys returns the first reason with the jobs that it speaks of; where a dependency failed,
+// the open ones are a reason of their own.
+func (f facts) withKeys(first Reason) []Reason {
+	switch first.Code {
+	case CodeSeatsTaken, CodeAgentsBusy:
+		first.Keys, first.More = f.seats.keys, f.seats.more
+	case CodeDependencyFailed:
+		open := Reason{Code: CodeDependency, Keys: first.Keys, Since: first.Since}
+		if first.Keys = nil; len(open.Keys) > 0 {
+			return []Reason{first, open}
+		}
+	}
+	return []Reason{first}
 }
 
 // poolReason says that a pool can start a factory, or that it has all that it may.

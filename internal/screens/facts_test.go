@@ -3,7 +3,6 @@ package screens
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -11,9 +10,9 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -51,7 +50,7 @@ func newHeld(t *testing.T) *held {
 func newHeldIn(t *testing.T, d *db.DB, workspace ids.ID) *held {
 	t.Helper()
 	who := dbfactory.Person(workspace, tenancy.RoleOwner)
-	h := &held{t: t, db: d, who: who, jobs: jobs.NewService(d, notifier.New(d, slog.New(slog.DiscardHandler)), dbtest.Vault(d), nil)}
+	h := &held{t: t, db: d, who: who, jobs: jobs.NewService(d, transporttest.Notifier(t, d), dbtest.Vault(d), nil)}
 	h.exec(`INSERT INTO factory (workspace_id, id, name, os, seats) VALUES ($1, gen_random_uuid(), 'linux-2', 'linux', 1)`)
 	h.exec(`INSERT INTO agent (workspace_id, id, factory_id, name, boot_id, max_concurrent_jobs, heartbeat_interval_seconds, last_heartbeat_at)
 		SELECT $1, gen_random_uuid(), f.id, 'claude-1', 'b', 1, 3600, now() FROM factory f WHERE f.workspace_id = $1`)

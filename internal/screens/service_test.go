@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/dispatch"
 	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
@@ -17,7 +18,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -43,7 +43,7 @@ func setup(t *testing.T) *testWorkspace {
 	t.Parallel()
 	d := dbtest.New(t)
 	quiet := slog.New(slog.DiscardHandler)
-	n := notifier.New(d, quiet)
+	n := transporttest.Notifier(t, d)
 	w := &testWorkspace{t: t, db: d, who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)}
 	w.jobs, w.fleet = jobs.NewService(d, n, dbtest.Vault(d), nil), fleet.NewService(d, n)
 	w.dispatch = dispatch.New(d, w.jobs, n, w, nil, quiet)

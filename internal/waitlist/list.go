@@ -52,7 +52,7 @@ type Hint struct {
 
 // New returns an empty list.
 func New() *List {
-	return &List{instance: rand.Text()[:8], Every: watchEvery, Poll: safetyPoll, workspaces: map[ids.ID]*workspaceWaiters{},
+	return &List{instance: rand.Text()[:8], Every: WatchEvery, Poll: safetyPoll, workspaces: map[ids.ID]*workspaceWaiters{},
 		closed: make(chan struct{}), hints: map[ids.ID]Hint{}, waits: quota.NewSeats(), seats: map[ids.ID]uint64{}}
 }
 

@@ -15,9 +15,9 @@ const (
 	MaxWait = 50 * time.Second
 	// safetyPoll is how long a waiting claim trusts the wake-ups.
 	safetyPoll = 20 * time.Second
-	// watchEvery is how often the lanes that claims wait for are looked at, spread
-	// by half either way.
-	watchEvery = 2 * time.Second
+	// WatchEvery is how often the lanes that claims wait for are looked at, spread
+	// by half either way: the safety poll. It announces a job at its second look.
+	WatchEvery = 2 * time.Second
 )
 
 // Reason is why a wait ended.

@@ -20,6 +20,9 @@ type Status struct {
 	Cycles    string
 	Fleet     string // "2 live factories, 5 agents"
 	Database  string // "Answers in 2 ms"
+	Wakeups   string // "NATS is connected"
+	// LastMessage is when the last wake-up came.
+	LastMessage ui.When
 
 	Charts   Charts
 	Counters []Counter // of the term; empty where nothing was done

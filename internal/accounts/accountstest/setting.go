@@ -27,6 +27,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/transport"
 )
 
 // From returns a log in from a network address by an unknown browser.
@@ -70,7 +71,7 @@ func NewService(d *db.DB) *accounts.Parts { return NewServiceWith(d, &Clock{At: 
 
 // NewServiceWith returns a service with a clock and keys.
 func NewServiceWith(d *db.DB, c *Clock, key []byte, earlier ...[]byte) *accounts.Parts {
-	return serviceWith(d, notifier.New(d, slog.New(slog.DiscardHandler)), c, key, earlier...)
+	return serviceWith(d, notifier.New(transport.Poll{}, slog.New(slog.DiscardHandler)), c, key, earlier...)
 }
 
 func serviceWith(d *db.DB, wake accounts.Notifier, c *Clock, key []byte, earlier ...[]byte) *accounts.Parts {
@@ -100,7 +101,7 @@ func StartedWith(t *testing.T, in setup.BootstrapInput) Setting {
 	d := dbtest.New(t)
 	in.DataDir = t.TempDir()
 	c := &Clock{At: time.Now}
-	wake := notifier.New(d, slog.New(slog.DiscardHandler))
+	wake := notifier.New(transport.NewListen(d), slog.New(slog.DiscardHandler))
 	s := serviceWith(d, wake, c, Key(7))
 	first, err := s.Setup.Bootstrap(t.Context(), in)
 	if err != nil {

@@ -138,12 +138,18 @@ func (r *revocations) begin() (asked time.Time, told uint64, since time.Time) {
 	return time.Now(), r.doubts, since
 }
 
-// learn takes in what a reading found.
-func (r *revocations) learn(found []revocation, asked time.Time, told uint64, through time.Time) {
+// learn takes in what a reading found, and returns the workspaces of what is new and was not
+// announced: the wake-up was lost, or is still on its way.
+func (r *revocations) learn(found []revocation, asked time.Time, told uint64, through time.Time) (unannounced []ids.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	heard := r.asked.IsZero() || r.settled != told
 	for _, one := range found {
-		r.known[[2]ids.ID{one.workspace, one.subject}] = one
+		at := [2]ids.ID{one.workspace, one.subject}
+		if before, known := r.known[at]; !heard && (!known || before.floor != one.floor || before.why != one.why) {
+			unannounced = append(unannounced, one.workspace)
+		}
+		r.known[at] = one
 	}
 	for at, one := range r.known {
 		if one.at.Before(through.Add(-revocationsKept)) {
@@ -151,6 +157,7 @@ func (r *revocations) learn(found []revocation, asked time.Time, told uint64, th
 		}
 	}
 	r.asked, r.settled, r.through = asked, told, through
+	return unannounced
 }
 
 // checkRevoked refuses an agent whose token was ended before its time. It queries the
@@ -193,7 +200,10 @@ func (s *Service) readAgain(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read revocations: %w", err)
 	}
-	s.revoked.learn(found, asked, told, through)
+	// Claims wait for the announcement, so it is made up for.
+	for _, workspace := range s.revoked.learn(found, asked, told, through) {
+		s.wake.Publish(RevokedTopic(workspace))
+	}
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/accounts"
 	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
@@ -16,6 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/transport"
 )
 
 // trusting returns a service without a database that believes that nothing was
@@ -31,7 +33,7 @@ func trusting() *accounts.Parts {
 func process(t *testing.T, d *db.DB, hears, watches bool) *accounts.Parts {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	wake := notifier.New(d, log)
+	wake := transporttest.Notifier(t, d)
 	s := accountstest.New(d, wake, log)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{}, 2)
@@ -131,6 +133,34 @@ func TestRevocationReachesEveryProcess(t *testing.T) {
 			t.Parallel()
 			refusesWithin(t, other, token, 30*time.Second, fault.TokenRevoked)
 		})
+	}
+}
+
+// A process that was told nothing tells its waiting claims by itself, once it has found out.
+func TestALostRevocationIsMadeUpFor(t *testing.T) {
+	s := accountstest.StartedWithOwner(t)
+	owner := s.Owner(t)
+	here := process(t, s.DB, true, true)
+	wake := notifier.New(transport.Poll{}, slog.New(slog.DiscardHandler))
+	deaf := accountstest.New(s.DB, wake, slog.New(slog.DiscardHandler))
+	token, _, enrolment := enrolled(t, here, owner)
+	accepts(t, deaf, token)
+	told := make(chan string, 10)
+	defer wake.Subscribe(tokens.RevokedTopics, func(topic string) { told <- topic })()
+
+	if err := here.Tokens.Revoke(t.Context(), owner, enrolment.Token); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	go func() { _ = deaf.Tokens.Watch(ctx) }()
+	select {
+	case topic := <-told:
+		if topic != tokens.RevokedTopic(owner.Workspace) {
+			t.Errorf("told of %q", topic)
+		}
+	case <-ctx.Done():
+		t.Fatal("it has told nobody")
 	}
 }
 

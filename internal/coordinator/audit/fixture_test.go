@@ -13,6 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
 	"github.com/fleetboard/fleetboard/internal/dispatch"
 	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
@@ -21,7 +22,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -57,7 +57,7 @@ func newTestWorkspace(t *testing.T) *testWorkspace {
 	d := dbtest.New(t)
 	log := slog.New(slog.DiscardHandler)
 	workspace := dbfactory.Workspace(t, d)
-	wake := notifier.New(d, log)
+	wake := transporttest.Notifier(t, d)
 	w := &testWorkspace{t: t, db: d, workspace: workspace, slug: "w-" + workspace.String(), tokens: &tokens{},
 		owner: dbfactory.Person(workspace, tenancy.RoleOwner), jobs: jobs.NewService(d, wake, dbtest.Vault(d), nil), admin: dbtest.Owner(t, d)}
 	w.dispatch = dispatch.New(d, w.jobs, wake, w.tokens, nil, log)

@@ -17,7 +17,7 @@ import (
 
 // Subscriber delivers wake-ups, from every process of one database.
 type Subscriber interface {
-	Subscribe(prefix string, fn func(topic string)) (cancel func())
+	SubscribeWatched(prefix string, fn func(topic string)) (cancel func())
 }
 
 // Reaper takes back lapsed leases.
@@ -54,8 +54,8 @@ func New(d *db.DB, list *jobs.Service, wake Subscriber, reaper Reaper, waiters *
 	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
 	s.waiters.Watch = s.pollLanes
 	s.fresh = newLaneAlarm(s.laneIsNew)
-	s.unsubscribe = []func(){wake.Subscribe("lane:", s.wakeLane), wake.Subscribe("seat:", s.waiters.SeatFreed),
-		wake.Subscribe(tokens.RevokedTopics, s.wakeForEndedTokens), wake.Subscribe(prices.Topics, s.pricesChanged)}
+	s.unsubscribe = []func(){wake.SubscribeWatched("lane:", s.wakeLane), wake.SubscribeWatched("seat:", s.waiters.SeatFreed),
+		wake.SubscribeWatched(tokens.RevokedTopics, s.wakeForEndedTokens), wake.SubscribeWatched(prices.Topics, s.pricesChanged)}
 	return s
 }
 

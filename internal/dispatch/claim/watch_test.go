@@ -1,22 +1,21 @@
 package claim_test
 
 import (
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
 // silent makes jobs as another process does whose wake-ups are all lost.
 func (w *testWorkspace) silent() *jobs.Service {
-	return jobs.NewService(w.DB, notifier.New(w.DB, slog.New(slog.DiscardHandler)), dbtest.Vault(w.DB), nil)
+	return jobs.NewService(w.DB, transporttest.Notifier(w.T, w.DB), dbtest.Vault(w.DB), nil)
 }
 
 // awaits lets an agent wait for a job.

@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	// MaxReported is how many paths one report may have, MaxPathBytes how many bytes each of them.
-	MaxReported  = 2000
+	// MaxReported is how many paths one report may have.
+	MaxReported = 2000
+	// MaxPathBytes is how many bytes a path may have.
 	MaxPathBytes = 1024
 	// MaxTouched is how many paths of a job are compared. Those beyond are dropped.
 	MaxTouched = 5000

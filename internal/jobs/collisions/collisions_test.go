@@ -39,7 +39,7 @@ func TestCollisionsAreFoundByIndex(t *testing.T) {
 			t.Errorf("%s reads %d rows of touched_path; want at most %d", what, n, most)
 		}
 	}
-	err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(workspace), func(_ db.Tx) error {
 		own, _ = ids.Parse(dbfactory.Text(t, d, "SELECT id::text FROM job WHERE workspace_id = $1 AND key = 'J-7'", workspace))
 		return nil
 	})
