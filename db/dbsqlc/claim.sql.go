@@ -14,9 +14,11 @@ import (
 )
 
 const agentsForClaim = `-- name: AgentsForClaim :many
-WITH asked AS MATERIALIZED (
-    SELECT unnest($2::uuid[]) AS id, unnest($3::bigint[]) AS from_number,
-        unnest($4::uuid[]) AS factory_id, unnest($5::bigint[]) AS factory_number
+WITH stop AS MATERIALIZED (
+    SELECT pg_try_advisory_xact_lock_shared(hashtextextended($3::text, 0))::boolean AS may_give
+), asked AS MATERIALIZED (
+    SELECT unnest($2::uuid[]) AS id, unnest($4::bigint[]) AS from_number,
+        unnest($5::uuid[]) AS factory_id, unnest($6::bigint[]) AS factory_number
 )
 SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capabilities, a.max_concurrent_jobs AS seats, a.name,
     coalesce((SELECT extract(epoch FROM h.until - clock_timestamp()) FROM provider_hold h
@@ -31,8 +33,9 @@ SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capab
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked,
     (a.cut_off_at IS NOT NULL)::boolean AS cut_off,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = $1), 0)::bigint AS newest_lane,
-    coalesce((SELECT d.version FROM dispatch_setting d WHERE d.workspace_id = $1), 0)::bigint AS setting_version
-FROM agent a JOIN asked ON asked.id = a.id
+    coalesce((SELECT d.version FROM dispatch_setting d WHERE d.workspace_id = $1), 0)::bigint AS setting_version,
+    stop.may_give
+FROM agent a JOIN asked ON asked.id = a.id CROSS JOIN stop
 JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
 CROSS JOIN LATERAL (SELECT count(*)::int AS taken, min(l.number) AS oldest FROM job_lease l
     WHERE l.workspace_id = $1 AND (l.agent_id, l.number) >= (a.id, asked.from_number)
@@ -47,6 +50,7 @@ WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
 type AgentsForClaimParams struct {
 	WorkspaceID    uuid.UUID
 	Ids            []uuid.UUID
+	StopLock       string
 	FromNumbers    []int64
 	Factories      []uuid.UUID
 	FactoryNumbers []int64
@@ -80,6 +84,7 @@ type AgentsForClaimRow struct {
 	CutOff              bool
 	NewestLane          int64
 	SettingVersion      int64
+	MayGive             bool
 }
 
 // What claims have to know of their agents, without a lock: an empty claim writes
@@ -90,10 +95,13 @@ type AgentsForClaimRow struct {
 // request take no seat and are counted apart, by indexes of theirs. Numbers are compared
 // together with whom they are of, from the given one to the highest that there can
 // be: so only one index fits, and is entered at that place.
+// Until the transaction ends no stop is written, unless one is at this moment: that is what
+// may_give says.
 func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClaimParams) ([]AgentsForClaimRow, error) {
 	rows, err := db.Query(ctx, agentsForClaim,
 		arg.WorkspaceID,
 		arg.Ids,
+		arg.StopLock,
 		arg.FromNumbers,
 		arg.Factories,
 		arg.FactoryNumbers,
@@ -133,6 +141,7 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 			&i.CutOff,
 			&i.NewestLane,
 			&i.SettingVersion,
+			&i.MayGive,
 		); err != nil {
 			return nil, err
 		}
@@ -344,28 +353,33 @@ func (q *Queries) LeasesOfRequests(ctx context.Context, db DBTX, arg LeasesOfReq
 }
 
 const productsForClaim = `-- name: ProductsForClaim :many
-SELECT p.id, p.name, p.paused, f.is_full, ARRAY(SELECT j.lane_id FROM job j
+WITH stopped AS MATERIALIZED (
+    SELECT s.product_id FROM fleet_stop s WHERE s.workspace_id = $1 AND s.released_at IS NULL
+)
+SELECT p.id, p.name, t.is_stopped, p.paused, f.is_full, ARRAY(SELECT j.lane_id FROM job j
         WHERE f.is_full AND j.workspace_id = $1 AND j.product_id = p.id
             AND j.status = 'waiting' AND j.wait_reason = 'review_backlog'
         ORDER BY j.priority DESC, j.status_at, j.id LIMIT 50)::bigint[] AS held_lanes
 FROM product p CROSS JOIN LATERAL (SELECT coalesce((SELECT count(*) FROM (SELECT 1 FROM job r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id AND r.status = 'in_review'
         LIMIT p.review_limit) counted) >= p.review_limit, false)::boolean AS is_full OFFSET 0) f
-WHERE p.workspace_id = $1 AND (p.paused OR p.review_limit IS NOT NULL OR p.name = ANY($2::text[]))
+CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM stopped s WHERE s.product_id IS NULL OR s.product_id = p.id) AS is_stopped) t
+WHERE p.workspace_id = $1 AND (t.is_stopped OR p.paused OR p.review_limit IS NOT NULL OR p.name = ANY($2::text[]))
 `
 
 type ProductsForClaimRow struct {
 	ID        uuid.UUID
 	Name      string
+	IsStopped bool
 	Paused    bool
 	IsFull    bool
 	HeldLanes []int64
 }
 
-// The products whose lanes give nothing now: those that are paused, and those with
-// as many jobs in review as their limit allows (no more than that many are
-// counted), those with the lanes of the most urgent jobs that wait for that. With
-// them those that a token names as its scope.
+// The products whose lanes give nothing now: those that are stopped, by themselves or with the
+// whole fleet; those that are paused; and those with as many jobs in review as their limit
+// allows (no more than that many are counted), with the lanes of the most urgent jobs that
+// wait for that. With them those that a token names as its scope.
 func (q *Queries) ProductsForClaim(ctx context.Context, db DBTX, workspaceID uuid.UUID, names []string) ([]ProductsForClaimRow, error) {
 	rows, err := db.Query(ctx, productsForClaim, workspaceID, names)
 	if err != nil {
@@ -378,6 +392,7 @@ func (q *Queries) ProductsForClaim(ctx context.Context, db DBTX, workspaceID uui
 		if err := rows.Scan(
 			&i.ID,
 			&i.Name,
+			&i.IsStopped,
 			&i.Paused,
 			&i.IsFull,
 			&i.HeldLanes,

@@ -7,7 +7,11 @@
 -- request take no seat and are counted apart, by indexes of theirs. Numbers are compared
 -- together with whom they are of, from the given one to the highest that there can
 -- be: so only one index fits, and is entered at that place.
-WITH asked AS MATERIALIZED (
+-- Until the transaction ends no stop is written, unless one is at this moment: that is what
+-- may_give says.
+WITH stop AS MATERIALIZED (
+    SELECT pg_try_advisory_xact_lock_shared(hashtextextended(@stop_lock::text, 0))::boolean AS may_give
+), asked AS MATERIALIZED (
     SELECT unnest(@ids::uuid[]) AS id, unnest(@from_numbers::bigint[]) AS from_number,
         unnest(@factories::uuid[]) AS factory_id, unnest(@factory_numbers::bigint[]) AS factory_number
 )
@@ -24,8 +28,9 @@ SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capab
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked,
     (a.cut_off_at IS NOT NULL)::boolean AS cut_off,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = @workspace_id), 0)::bigint AS newest_lane,
-    coalesce((SELECT d.version FROM dispatch_setting d WHERE d.workspace_id = @workspace_id), 0)::bigint AS setting_version
-FROM agent a JOIN asked ON asked.id = a.id
+    coalesce((SELECT d.version FROM dispatch_setting d WHERE d.workspace_id = @workspace_id), 0)::bigint AS setting_version,
+    stop.may_give
+FROM agent a JOIN asked ON asked.id = a.id CROSS JOIN stop
 JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
 CROSS JOIN LATERAL (SELECT count(*)::int AS taken, min(l.number) AS oldest FROM job_lease l
     WHERE l.workspace_id = @workspace_id AND (l.agent_id, l.number) >= (a.id, asked.from_number)
@@ -37,18 +42,22 @@ CROSS JOIN LATERAL (SELECT count(*)::int AS taken, min(l.number) AS oldest FROM 
 WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]);
 
 -- name: ProductsForClaim :many
--- The products whose lanes give nothing now: those that are paused, and those with
--- as many jobs in review as their limit allows (no more than that many are
--- counted), those with the lanes of the most urgent jobs that wait for that. With
--- them those that a token names as its scope.
-SELECT p.id, p.name, p.paused, f.is_full, ARRAY(SELECT j.lane_id FROM job j
+-- The products whose lanes give nothing now: those that are stopped, by themselves or with the
+-- whole fleet; those that are paused; and those with as many jobs in review as their limit
+-- allows (no more than that many are counted), with the lanes of the most urgent jobs that
+-- wait for that. With them those that a token names as its scope.
+WITH stopped AS MATERIALIZED (
+    SELECT s.product_id FROM fleet_stop s WHERE s.workspace_id = @workspace_id AND s.released_at IS NULL
+)
+SELECT p.id, p.name, t.is_stopped, p.paused, f.is_full, ARRAY(SELECT j.lane_id FROM job j
         WHERE f.is_full AND j.workspace_id = @workspace_id AND j.product_id = p.id
             AND j.status = 'waiting' AND j.wait_reason = 'review_backlog'
         ORDER BY j.priority DESC, j.status_at, j.id LIMIT 50)::bigint[] AS held_lanes
 FROM product p CROSS JOIN LATERAL (SELECT coalesce((SELECT count(*) FROM (SELECT 1 FROM job r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id AND r.status = 'in_review'
         LIMIT p.review_limit) counted) >= p.review_limit, false)::boolean AS is_full OFFSET 0) f
-WHERE p.workspace_id = @workspace_id AND (p.paused OR p.review_limit IS NOT NULL OR p.name = ANY(@names::text[]));
+CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM stopped s WHERE s.product_id IS NULL OR s.product_id = p.id) AS is_stopped) t
+WHERE p.workspace_id = @workspace_id AND (t.is_stopped OR p.paused OR p.review_limit IS NOT NULL OR p.name = ANY(@names::text[]));
 
 -- name: AgentsLock :many
 -- Locks those of the agents that nobody has locked, with their factories, so that the

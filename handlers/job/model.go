@@ -46,7 +46,8 @@ func (s pageData) model() view.Job {
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(), Thread: s.thread(),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.Graph), Links: listLinks(s.Graph, j.Key, s.canWrite),
 		Needs: s.needs(), Money: s.money(), Limits: s.limits(), Inputs: inputsModel(j),
-		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(), Ended: s.ended(), Placement: s.placement(),
+		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(), Ended: s.ended(),
+		Placement: s.placement(),
 	}
 	if m.Result != nil {
 		m.Result.Merge, m.Result.Blob = s.merge(), s.download(s.resultBlob())

@@ -25,7 +25,8 @@ func row(one pools.PoolDemand, chosen bool) view.Row {
 	if d.Queued > 0 {
 		text += ", " + web.Plural(d.Queued, "job", "jobs") + " queued"
 	}
-	return view.Row{ID: "pool-" + ui.DOMID(p.Name), Name: p.Name, URL: links.Pool(p.Name), Text: text, Chosen: chosen, AtMaximum: d.AtMaximum}
+	return view.Row{ID: "pool-" + ui.DOMID(p.Name), Name: p.Name, URL: links.Pool(p.Name), Text: text, Chosen: chosen,
+		AtMaximum: d.AtMaximum}
 }
 
 func detail(one pools.PoolDemand, h pools.History, now time.Time, may bool) *view.Detail {
@@ -34,8 +35,8 @@ func detail(one pools.PoolDemand, h pools.History, now time.Time, may bool) *vie
 	if may {
 		m.EditURL = links.EditPool(p.Name)
 	}
-	m.Demand = fmt.Sprintf("%s wanted for %s queued and %d running: %d there, %d starting.", web.Plural(d.Value, "factory is", "factories are"),
-		web.Plural(d.Queued, "job", "jobs"), d.Running, d.Factories, d.Starting)
+	m.Demand = fmt.Sprintf("%s wanted for %s queued and %d running: %d there, %d starting.",
+		web.Plural(d.Value, "factory is", "factories are"), web.Plural(d.Queued, "job", "jobs"), d.Running, d.Factories, d.Starting)
 	if d.AtMaximum {
 		m.Demand += " The pool is at its maximum: jobs wait until a factory is free."
 	}

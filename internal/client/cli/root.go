@@ -89,7 +89,8 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(factory{c}.workerCommand(), c.mcpCommand(), c.simCommand(), c.demoCommand(), c.scalerCommand())
 	root.AddCommand(versionCommand(c), loginCommand(c), logoutCommand(c), contextCommand(c), exitCodesTopic(),
 		jobCommand(c), backlogCommand(c), eventsCommand(c), budgetCommand(c), factoryCommand(c), poolCommand(c), stopCommand(c),
-		releaseCommand(c), dispatchCommand(c), agentCommand(c), productCommand(c), messageCommand(c), busCommand(c), blobCommand(c), importCommand(c), doctorCommand(c))
+		releaseCommand(c), dispatchCommand(c), agentCommand(c), productCommand(c), messageCommand(c), busCommand(c),
+		blobCommand(c), importCommand(c), doctorCommand(c))
 	root.AddCommand(c.verbsBelow("")...)
 	c.completeFlags(root)
 	addExamples(root)

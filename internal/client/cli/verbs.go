@@ -37,7 +37,8 @@ var verbs = []verb{
 	{"dispatch", "show", "Show how jobs are given out", "getDispatch", nil, showAll((*api.Client).GetDispatch, printDispatch)},
 
 	{"dispatch", "divergence", "Count how often the factory that got a job was not the best one", "getDivergence",
-		[]flag{{"since", "since", "from this `time` on, as 7d; a day by default", nil}}, listAll((*api.Client).GetDivergence, printDivergence)},
+		[]flag{{"since", "since", "from this `time` on, as 7d; a day by default", nil}},
+		listAll((*api.Client).GetDivergence, printDivergence)},
 
 	{"job", "decisions JOB", "Say why which factory got a job", "listDecisions", nil, showOne((*api.Client).ListDecisions, printDecisions)},
 	{"job", "explain JOB", "Say why a job does not run", "explainJob", nil, showOne((*api.Client).ExplainJob, printExplanation)},

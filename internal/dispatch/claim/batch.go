@@ -220,20 +220,10 @@ func (b *claimBatch) read(before ...func(db.Tx) error) error {
 	for _, c := range b.items {
 		agents, names = append(agents, c.Req.who.Agent), append(names, c.Req.who.Scope.Products...)
 	}
-	var stops fleet.Stops
-	free := false
 	err := b.tx.Pipeline(b.ctx, append(before,
 		func(tx db.Tx) error { return b.readAgents(tx, agents) },
-		// What is stopped is read under the lock that this takes: no stop is committed between
-		// that and the end of the transaction.
-		func(tx db.Tx) (err error) {
-			free, err = q.StopTryShare(b.ctx, tx, fleet.StopLock(b.workspace))
-			return err
-		},
-		func(tx db.Tx) (err error) {
-			stops, err = fleet.StopsTx(b.ctx, tx, b.workspace)
-			return err
-		},
+		// What is stopped is read by a later statement than the one that takes the lock of stops:
+		// none is committed between that and the end of the transaction.
 		func(tx db.Tx) (err error) {
 			b.products, err = readProducts(b.ctx, tx, b.workspace, names)
 			return err
@@ -242,7 +232,9 @@ func (b *claimBatch) read(before ...func(db.Tx) error) error {
 			b.budgets, err = budgeting.ActiveTx(b.ctx, tx, b.workspace)
 			return err
 		})...)
-	b.products.stops, b.products.changing = stops, !free
+	for _, a := range b.agents {
+		b.products.changing = b.products.changing || !a.MayGive
+	}
 	return err
 }
 

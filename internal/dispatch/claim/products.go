@@ -5,7 +5,6 @@ import (
 
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/fault"
-	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -16,14 +15,13 @@ type products struct {
 	closed map[ids.ID]string // those that give nothing now, and why
 	named  map[string]ids.ID // those that tokens are limited to
 	held   []int64           // lanes with jobs that wait for a place in review
-	stops  fleet.Stops
 	// changing is set while somebody stops or releases: nothing is given out then.
 	changing bool
 }
 
 // closedBy returns why a product gives nothing now, "" where it does.
 func (p products) closedBy(product ids.ID) string {
-	if p.changing || p.stops.Covering(product) != nil {
+	if p.changing {
 		return ReasonStopped
 	}
 	return p.closed[product]

@@ -62,7 +62,7 @@ func (c claimant) mayFollow(needs []string) bool {
 // readClaimants reads agents, without a lock, and counts the seats that they and their
 // factories have taken.
 func readClaimants(ctx context.Context, tx db.Tx, workspace ids.ID, list []seatCount) (map[ids.ID]claimant, error) {
-	params := dbsqlc.AgentsForClaimParams{WorkspaceID: workspace}
+	params := dbsqlc.AgentsForClaimParams{WorkspaceID: workspace, StopLock: fleet.StopLock(workspace)}
 	for _, c := range list {
 		params.Ids, params.FromNumbers = append(params.Ids, c.agent), append(params.FromNumbers, c.fromNumber)
 		params.Factories, params.FactoryNumbers = append(params.Factories, c.factory), append(params.FactoryNumbers, c.fromOfFactory)
@@ -89,6 +89,8 @@ func readProducts(ctx context.Context, tx db.Tx, workspace ids.ID, names []strin
 		p.named[r.Name] = r.ID
 		p.held = append(p.held, r.HeldLanes...)
 		switch {
+		case r.IsStopped:
+			p.closed[r.ID] = ReasonStopped
 		case r.Paused:
 			p.closed[r.ID] = ReasonPaused
 		case r.IsFull:
