@@ -145,7 +145,7 @@ func assertScoped(t *testing.T, path string, f *ast.File) {
 			}
 			call := types.ExprString(to)
 			behind := to.Sel.Name == "Conn" && len(n.Args) == 0
-			listens := to.Sel.Name == "Listen" && len(n.Args) == 1 && filepath.Dir(path) != "internal/notifier"
+			listens := to.Sel.Name == "Listen" && len(n.Args) == 1 && filepath.Dir(path) != "internal/transport"
 			connects := slices.Contains([]string{"pgx.Connect", "pgx.ConnectConfig", "pgconn.Connect", "pgconn.ConnectConfig"}, call)
 			if behind || listens || connects {
 				t.Errorf("%s calls %s", path, call)
