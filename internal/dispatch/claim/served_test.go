@@ -74,6 +74,7 @@ func TestNewLanesWakeAFewTimesASecond(t *testing.T) {
 			a.ring(one)
 			<-time.After(time.Millisecond)
 		}
+		synctest.Wait()
 		if woken[one] < 4 || woken[one] > 5 {
 			t.Errorf("in a second it wakes %d times", woken[one])
 		}
