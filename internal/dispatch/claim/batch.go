@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/batch"
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/offer"
 	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/fleet"
@@ -100,6 +101,8 @@ type claimBatch struct {
 
 	compared comparer // factories, where the workspace compares them
 
+	offered, ended []offer.Offer // in this transaction
+
 	budgets budgeting.Active // of the workspace
 	grants  map[ids.ID]budgeting.Grant
 	asked   bool                   // a person was asked about a model without a price
@@ -151,6 +154,7 @@ func (b *claimBatch) notify() {
 			b.s.waiters.StoreHint(c.Req.who.Agent, waitlist.Hint{Factory: c.Res.factory, Lanes: c.Res.lanes})
 		}
 	}
+	b.announce()
 	if b.asked {
 		b.s.effects.Publish(b.workspace, nil)
 	}
@@ -162,6 +166,19 @@ func (b *claimBatch) notify() {
 	}
 	for _, w := range b.newWatermarks {
 		b.s.watermarks.advance(b.workspace, w)
+	}
+}
+
+// announce says which offers have begun and ended, after the commit.
+func (b *claimBatch) announce() {
+	if b.s.announcer == nil {
+		return
+	}
+	if len(b.ended) > 0 {
+		b.s.announcer.Ended(b.ctx, b.ended)
+	}
+	if len(b.offered) > 0 {
+		b.s.announcer.Offered(b.ctx, b.offered)
 	}
 }
 

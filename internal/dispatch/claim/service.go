@@ -8,6 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/batch"
 	"github.com/fleetboard/fleetboard/internal/dispatch/decision"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/offer"
 	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -41,6 +42,7 @@ type Service struct {
 	settings        *setting.Cache
 	strides         *strides
 	reader          *decision.Reader
+	announcer       offer.Announcer // nil announces offers to nobody
 	claims          *batch.Queue[claimCall, claimResult]
 	// unsubscribe ends the subscriptions to wake-ups.
 	unsubscribe []func()
@@ -58,6 +60,9 @@ func New(d *db.DB, list *jobs.Service, wake Subscriber, reaper Reaper, waiters *
 		wake.SubscribeWatched(tokens.RevokedTopics, s.wakeForEndedTokens), wake.SubscribeWatched(prices.Topics, s.pricesChanged)}
 	return s
 }
+
+// AnnounceOffers has offers announced to a, from here on. It is called before the first claim.
+func (s *Service) AnnounceOffers(a offer.Announcer) { s.announcer = a }
 
 // Close ends the subscriptions to wake-ups and every wait.
 func (s *Service) Close() {
