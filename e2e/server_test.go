@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 )
 
 // The owner that every server of these tests is set up with.
@@ -50,8 +52,9 @@ func startOn(t *testing.T, databaseURL, dataDir string) *server {
 
 func start(t *testing.T, dataDir string, env ...string) *server {
 	t.Helper()
-	s := &server{t: t, email: ownerEmail, dataDir: dataDir, logs: &processtest.Output{}, env: append(
-		[]string{"FLEETBOARD_DATA_DIR=" + dataDir, "FLEETBOARD_LISTEN=127.0.0.1:0", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, env...)}
+	s := &server{t: t, email: ownerEmail, dataDir: dataDir, logs: &processtest.Output{}, env: slices.Concat(
+		[]string{"FLEETBOARD_DATA_DIR=" + dataDir, "FLEETBOARD_LISTEN=127.0.0.1:0", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
+		transporttest.Environ(), env)}
 	s.launch()
 	t.Cleanup(func() {
 		s.stop()

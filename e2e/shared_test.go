@@ -10,11 +10,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/caarlos0/env/v11"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
 	"github.com/fleetboard/fleetboard/internal/accounts/setup"
@@ -51,8 +53,9 @@ func startShared() (s *shared, err error) {
 	if s.dir, err = os.MkdirTemp("", "fleetboard-e2e-shared-"); err != nil {
 		return nil, err
 	}
-	cfg, err := app.LoadConfig(map[string]string{"DATABASE_URL": s.database, "FLEETBOARD_DATA_DIR": s.dir, "FLEETBOARD_LISTEN": "127.0.0.1:0",
-		"FLEETBOARD_RATE_LIMIT": "0", "FLEETBOARD_SECRET_KEY": base64.StdEncoding.EncodeToString(accountstest.Key(7))})
+	cfg, err := app.LoadConfig(env.ToMap(append(transporttest.Environ(), "DATABASE_URL="+s.database, "FLEETBOARD_DATA_DIR="+s.dir,
+		"FLEETBOARD_LISTEN=127.0.0.1:0", "FLEETBOARD_RATE_LIMIT=0",
+		"FLEETBOARD_SECRET_KEY="+base64.StdEncoding.EncodeToString(accountstest.Key(7)))))
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 )
 
 // web is one of the server's copies. It keeps its address over restarts.
@@ -40,6 +41,7 @@ func newWebs(t *testing.T, n int, databaseURL, dir string) []*web {
 		w.env = []string{"FLEETBOARD_RATE_LIMIT=0", "DATABASE_URL=" + databaseURL, "FLEETBOARD_DATA_DIR=" + filepath.Join(dir, "data"),
 			"FLEETBOARD_LISTEN=" + w.address, "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
 			"FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
+		w.env = append(w.env, transporttest.Environ()...)
 		list[i] = w
 	}
 	return list

@@ -15,6 +15,7 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
@@ -45,9 +46,9 @@ func newServerAndRepos(t *testing.T) *serverAndRepos {
 	s.server = &processtest.Process{
 		T:    t,
 		Path: serverBinary,
-		Env: []string{"DATABASE_URL=" + s.database, "FLEETBOARD_DATA_DIR=" + filepath.Join(s.dir, "data"),
-			"FLEETBOARD_LISTEN=" + s.address, "FLEETBOARD_RATE_LIMIT=0", "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
-			"FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
+		Env: append(transporttest.Environ(), "DATABASE_URL="+s.database, "FLEETBOARD_DATA_DIR="+filepath.Join(s.dir, "data"),
+			"FLEETBOARD_LISTEN="+s.address, "FLEETBOARD_RATE_LIMIT=0", "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
+			"FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12", "PATH="+os.Getenv("PATH"), "HOME="+os.Getenv("HOME")),
 	}
 	s.startServer()
 	var err error

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/e2e/mutanttest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 )
 
 // build compiles the server, with an overlay unless that is "".
@@ -33,9 +34,10 @@ func run(t *testing.T, binary string) process {
 	t.Helper()
 	dir := t.TempDir()
 	cmd := exec.Command(binary) //nolint:noctx // ended by the clean-up
-	cmd.Env = []string{"FLEETBOARD_RATE_LIMIT=0", "DATABASE_URL=" + dbtest.URL(t), "FLEETBOARD_DATA_DIR=" + dir, "FLEETBOARD_LISTEN=127.0.0.1:0",
+	cmd.Env = append(transporttest.Environ(), "FLEETBOARD_RATE_LIMIT=0", "DATABASE_URL="+dbtest.URL(t),
+		"FLEETBOARD_DATA_DIR="+dir, "FLEETBOARD_LISTEN=127.0.0.1:0",
 		"FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example", "FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12",
-		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
+		"PATH="+os.Getenv("PATH"), "HOME="+os.Getenv("HOME"))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -36,10 +37,10 @@ type serverAndHosts struct {
 func newServerAndHosts(t *testing.T) *serverAndHosts {
 	t.Helper()
 	w := &serverAndHosts{t: t, dir: t.TempDir(), address: processtest.FreeAddress(t, firstPort)}
-	w.server = &processtest.Process{T: t, Path: serverBinary, Env: []string{"DATABASE_URL=" + dbtest.URL(t),
-		"FLEETBOARD_DATA_DIR=" + filepath.Join(w.dir, "data"), "FLEETBOARD_LISTEN=" + w.address, "FLEETBOARD_RATE_LIMIT=0",
+	w.server = &processtest.Process{T: t, Path: serverBinary, Env: append(transporttest.Environ(), "DATABASE_URL="+dbtest.URL(t),
+		"FLEETBOARD_DATA_DIR="+filepath.Join(w.dir, "data"), "FLEETBOARD_LISTEN="+w.address, "FLEETBOARD_RATE_LIMIT=0",
 		"FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example", "FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12",
-		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir}}
+		"PATH="+os.Getenv("PATH"), "HOME="+w.dir)}
 	w.server.Start()
 	until(t, "the server is ready", func() bool { return processtest.IsReady(t.Context(), w.address) })
 	var err error

@@ -30,6 +30,20 @@ func Name(t testing.TB) string {
 	}
 }
 
+// Environ returns the settings, as "NAME=value", of a server that is woken over the transport of
+// the tests.
+func Environ() []string {
+	name := os.Getenv("FLEETBOARD_TEST_TRANSPORT")
+	switch name {
+	case "":
+		return nil
+	case transport.NameNATS:
+		return []string{"FLEETBOARD_TRANSPORT=" + name, "FLEETBOARD_NATS_URL=embedded"}
+	default:
+		return []string{"FLEETBOARD_TRANSPORT=" + name}
+	}
+}
+
 // Notifier returns a notifier of a process on d over the transport of the tests.
 func Notifier(t testing.TB, d *db.DB) *notifier.Notifier {
 	t.Helper()
