@@ -412,8 +412,8 @@ func (m *machine) claim() {
 	m.given(w, a, queue, n)
 }
 
-// given checks what a claim got: the most urgent jobs, and of those as urgent
-// the one that waits longest.
+// given checks what a claim got: the most urgent jobs, and of those of a product that are as urgent
+// the one that waits longest. Which product is next is a matter of turns.
 func (m *machine) given(w *worker, a answer, queue []*card, n int) {
 	var got struct {
 		Jobs []job `json:"jobs"`
@@ -427,8 +427,11 @@ func (m *machine) given(w *worker, a answer, queue []*card, n int) {
 	w.dead = false
 	for i, j := range got.Jobs {
 		c := m.find(j.Key)
-		if !slices.Contains(queue, c) || c.priority != queue[i].priority || n == 1 && c.since != queue[0].since {
+		if !slices.Contains(queue, c) || c.priority != queue[i].priority {
 			m.stop("%s got %s of priority %d; expected %s of %d", w.name, j.Key, j.Priority, queue[i].key, queue[i].priority)
+		}
+		if first := queue[slices.IndexFunc(queue, c.comesInTurnWith)]; n == 1 && c.since != first.since {
+			m.stop("%s got %s; expected %s, which waits longer", w.name, j.Key, first.key)
 		}
 		if j.Question != c.question || j.Answer != c.answer || j.Feedback != c.feedback {
 			m.stop("%s was given with question %q, answer %q, feedback %q", j.Key, j.Question, j.Answer, j.Feedback)

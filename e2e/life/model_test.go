@@ -45,6 +45,11 @@ type card struct {
 	said      map[int64]string // by which words of its agent a lease ended
 }
 
+// comesInTurnWith reports whether of two ready jobs the one that waits longer is given first.
+func (c *card) comesInTurnWith(other *card) bool {
+	return c.priority == other.priority && c.vega == other.vega
+}
+
 // worker is one boot of an agent.
 type worker struct {
 	name, token, boot string
