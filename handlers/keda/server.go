@@ -33,7 +33,7 @@ type Bearers interface {
 
 // scaler answers KEDA's calls.
 type scaler struct {
-	externalscaler.UnimplementedExternalScalerServer
+	externalscaler.UnsafeExternalScalerServer // a call that KEDA adds is a compile error here
 
 	pools   *pools.Service
 	tokens  Bearers
@@ -104,23 +104,47 @@ func (s *scaler) IsActive(ctx context.Context, ref *externalscaler.ScaledObjectR
 func (s *scaler) StreamIsActive(
 	ref *externalscaler.ScaledObjectRef, stream grpc.ServerStreamingServer[externalscaler.IsActiveResponse],
 ) error {
+	said, first := false, true
+	return s.watch(stream.Context(), ref, func(d pools.Demand) error {
+		active := d.Value > 0
+		if !first && active == said {
+			return nil
+		}
+		said, first = active, false
+		return stream.Send(&externalscaler.IsActiveResponse{Result: active})
+	})
+}
+
+// StreamMetricSpec says what GetMetricSpec does, once: it never changes.
+func (s *scaler) StreamMetricSpec(
+	ref *externalscaler.ScaledObjectRef, stream grpc.ServerStreamingServer[externalscaler.GetMetricSpecResponse],
+) error {
+	said := false
+	return s.watch(stream.Context(), ref, func(pools.Demand) error {
+		if said {
+			return nil
+		}
+		said = true
+		return stream.Send(metricSpec())
+	})
+}
+
+// watch reads the demand of a pool at once and every lookEvery, and shows it, until the caller or
+// the server ends, or the caller's token does.
+func (s *scaler) watch(ctx context.Context, ref *externalscaler.ScaledObjectRef, show func(pools.Demand) error) error {
 	if !s.streams.TryAcquire(1) {
 		return status.Error(codes.ResourceExhausted, "There are too many streams.")
 	}
 	defer s.streams.Release(1)
-	ctx := stream.Context()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	for said, first := false, true; ; first = false {
+	for {
 		d, err := s.demand(ctx, ref)
 		if err != nil {
 			return err
 		}
-		if active := d.Value > 0; first || active != said {
-			if err := stream.Send(&externalscaler.IsActiveResponse{Result: active}); err != nil {
-				return err
-			}
-			said = active
+		if err := show(d); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -137,8 +161,12 @@ func (s *scaler) GetMetricSpec(ctx context.Context, ref *externalscaler.ScaledOb
 	if _, err := s.demand(ctx, ref); err != nil {
 		return nil, err
 	}
+	return metricSpec(), nil
+}
+
+func metricSpec() *externalscaler.GetMetricSpecResponse {
 	return &externalscaler.GetMetricSpecResponse{MetricSpecs: []*externalscaler.MetricSpec{
-		{MetricName: metricName, TargetSize: 1, TargetSizeFloat: 1}}}, nil
+		{MetricName: metricName, TargetSize: 1, TargetSizeFloat: 1}}}
 }
 
 // GetMetrics says how many factories the pool should have.

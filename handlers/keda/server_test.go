@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/fleetboard/fleetboard/e2e/dispatchtest"
 	"github.com/fleetboard/fleetboard/handlers/keda"
@@ -106,12 +107,19 @@ func TestKEDAScalesAPool(t *testing.T) {
 	if got := value(); got != 2 {
 		t.Errorf("three jobs on two seats want %v factories", got)
 	}
+	specs, err := k.StreamMetricSpec(ctx, gpu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if streamed, err := specs.Recv(); err != nil || !proto.Equal(streamed, spec) {
+		t.Errorf("the streamed specification is %v, %v; want %v", streamed, err, spec)
+	}
 	close(done)
 	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable {
 		t.Errorf("the stream ends with %v", err)
 	}
-	if _, err := k.StreamIsActive(ctx, gpu); err != nil {
-		t.Error(err)
+	if again, err := specs.Recv(); status.Code(err) != codes.Unavailable {
+		t.Errorf("the stream of specifications says %v and ends with %v; want one, and Unavailable", again, err)
 	}
 }
 
@@ -146,6 +154,13 @@ func TestKEDANeedsATokenAndAPool(t *testing.T) {
 		}
 		if status.Code(err) != c.want {
 			t.Errorf("%s: StreamIsActive = %v, want %v", name, err, c.want)
+		}
+		specs, err := k.StreamMetricSpec(t.Context(), c.ref)
+		if err == nil {
+			_, err = specs.Recv()
+		}
+		if status.Code(err) != c.want {
+			t.Errorf("%s: StreamMetricSpec = %v, want %v", name, err, c.want)
 		}
 	}
 }

@@ -39,7 +39,7 @@ type ExternalScalerClient interface {
 	StreamIsActive(ctx context.Context, in *ScaledObjectRef, opts ...grpc.CallOption) (grpc.ServerStreamingClient[IsActiveResponse], error)
 	GetMetricSpec(ctx context.Context, in *ScaledObjectRef, opts ...grpc.CallOption) (*GetMetricSpecResponse, error)
 	GetMetrics(ctx context.Context, in *GetMetricsRequest, opts ...grpc.CallOption) (*GetMetricsResponse, error)
-	// Optional: KEDA asks GetMetricSpec where it is not implemented, as here.
+	// Optional: KEDA asks GetMetricSpec where it is not implemented.
 	StreamMetricSpec(ctx context.Context, in *ScaledObjectRef, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetMetricSpecResponse], error)
 }
 
@@ -127,7 +127,7 @@ type ExternalScalerServer interface {
 	StreamIsActive(*ScaledObjectRef, grpc.ServerStreamingServer[IsActiveResponse]) error
 	GetMetricSpec(context.Context, *ScaledObjectRef) (*GetMetricSpecResponse, error)
 	GetMetrics(context.Context, *GetMetricsRequest) (*GetMetricsResponse, error)
-	// Optional: KEDA asks GetMetricSpec where it is not implemented, as here.
+	// Optional: KEDA asks GetMetricSpec where it is not implemented.
 	StreamMetricSpec(*ScaledObjectRef, grpc.ServerStreamingServer[GetMetricSpecResponse]) error
 	mustEmbedUnimplementedExternalScalerServer()
 }
