@@ -2,10 +2,12 @@ package handlertest
 
 import (
 	"bufio"
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Listen serves the site for real: a recorder has no deadlines.
@@ -16,11 +18,16 @@ func (s *Site) Listen(t *testing.T) string {
 	return server.URL
 }
 
+// openFor is how long a stream lasts at most: a test that waits for what never comes fails then.
+const openFor = 3 * time.Minute
+
 // Open begins a stream after lastID and returns the answer's head. The stream lasts as
 // long as the test.
 func (s *Site) Open(t *testing.T, target, lastID string) *http.Response {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+	ctx, end := context.WithTimeout(t.Context(), openFor)
+	t.Cleanup(end)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

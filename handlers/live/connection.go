@@ -8,7 +8,6 @@ import (
 
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
-	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/layout"
 )
@@ -69,7 +68,6 @@ func (f *connection) catchUp(ctx context.Context) error {
 		return err
 	}
 	n.frame(u)
-	n.Parts = append(n.Parts, liveStop(*u.Fleet)) // the stream sends it only when it changes
 	message, err := n.message(ctx, u.Cursor)
 	if err != nil {
 		return err
@@ -110,11 +108,7 @@ func (f *connection) startOver(ctx context.Context) error {
 		return err
 	}
 	parts, err := view.Refresh(ctx)
-	return f.send(ctx, append(parts, liveStop(snap)), err)
-}
-
-func liveStop(snap fleet.Snapshot) templ.Component {
-	return layout.LiveStop(web.FleetModel(snap).Stop)
+	return f.send(ctx, append(parts, layout.LiveStop(web.FleetModel(snap).Stop)), err)
 }
 
 func (f *connection) refresh(ctx context.Context, view View) error {

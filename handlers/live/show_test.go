@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/e2e/handlertest"
 	"github.com/fleetboard/fleetboard/handlers"
 	"github.com/fleetboard/fleetboard/handlers/live"
@@ -274,6 +275,26 @@ func TestWhoComesBackSeesThatTheFleetWasStopped(t *testing.T) {
 		handlertest.WantCount(t, doc, `hx-partial[hx-target="#stopped"] #stopped`, 1)
 		handlertest.WantCount(t, doc, "#stopped .note", 0)
 	}
+}
+
+// A stream tells of a stop whose event another transaction held back while the stream began.
+func TestAStreamTellsOfAStopThatWasHeldBack(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	base, before := d.Listen(t), d.LiveURL("/board")
+	writes, err := dbtest.Owner(t, d.DB).Begin(t.Context())
+	if err == nil {
+		_, err = writes.Exec(t.Context(), `SELECT pg_current_xact_id()`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	handlertest.WantRedirect(t, d.Post("/stop", url.Values{"product": {""}, "hold": {"all"}, "reason": {"nonsense"}}), "/stop")
+	s := d.Stream(t, base+before, "")
+	s.Until("nav-health") // it has begun
+	if err := writes.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Until("The whole fleet is stopped")
 }
 
 // A stream begins with how the coordinator is, also where nothing has happened: a page that comes back

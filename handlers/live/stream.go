@@ -105,10 +105,7 @@ func (s *stream) take(ctx context.Context, u *screens.Update) error {
 		return err
 	}
 	if u.Fleet != nil {
-		stopped := s.fleet.Stop
-		if s.fleet = web.FleetModel(*u.Fleet); s.fleet.Stop != stopped {
-			n.Parts = append(n.Parts, layout.LiveStop(s.fleet.Stop))
-		}
+		s.fleet = web.FleetModel(*u.Fleet)
 	}
 	n.frame(u)
 	if u.Fleet != nil {
@@ -213,7 +210,8 @@ func (n *Update) frame(u *screens.Update) {
 		return
 	}
 	if u.Fleet != nil {
-		n.Parts = append(n.Parts, layout.LiveFleet(web.FleetModel(*u.Fleet)))
+		f := web.FleetModel(*u.Fleet)
+		n.Parts = append(n.Parts, layout.LiveFleet(f), layout.LiveStop(f.Stop))
 	}
 	n.Parts = append(n.Parts, counts(u)...)
 }

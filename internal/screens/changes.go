@@ -51,7 +51,7 @@ type Ref struct {
 
 // changes turns events into what they mean for a board now: however often a job
 // changed, its card is read once.
-func (s *Service) changes(ctx context.Context, who tenancy.Principal, sum summary, withFleet bool) (*Update, error) {
+func (s *Service) changes(ctx context.Context, who tenancy.Principal, sum summary) (*Update, error) {
 	u := &Update{Cursor: sum.cursor, Changed: sum.changed, Rules: sum.rules}
 	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		r, err := newReader(ctx, tx, who.Workspace)
@@ -74,7 +74,7 @@ func (s *Service) changes(ctx context.Context, who tenancy.Principal, sum summar
 			}
 			u.Needs = &n
 		}
-		if withFleet {
+		if sum.fleet {
 			u.Fleet = &r.snap
 		}
 		return nil
@@ -126,6 +126,9 @@ const (
 	priceEvents  = "price."
 )
 
+// The kinds of events of what a page's frame shows of the fleet.
+var fleetEvents = []string{"fleet", "factory", "agent"}
+
 // summary is what a run of events is about.
 type summary struct {
 	cursor  string // after the last of them, "" where there are none
@@ -134,6 +137,7 @@ type summary struct {
 	hit     map[Column]bool
 	rules   bool
 	needs   bool            // what waits for a person may be another now
+	fleet   bool            // factories, agents or their jobs changed, or what is stopped
 	offers  []fleet.Offer   // what the fleet offered before
 	seen    map[ids.ID]bool // changed jobs, and whether they moved
 }
@@ -151,6 +155,8 @@ func summarize(events []eventlog.Event) summary {
 func (s *summary) add(e eventlog.Event) {
 	s.cursor = e.Cursor.String()
 	s.rules = s.rules || e.Type == eventlog.ProductSaved || e.Type == eventlog.ProductDeleted
+	kind, _, _ := strings.Cut(string(e.Type), ".")
+	s.fleet = s.fleet || slices.Contains(fleetEvents, kind)
 	if strings.HasPrefix(string(e.Type), budgetEvents) || strings.HasPrefix(string(e.Type), priceEvents) {
 		s.needs, s.hit[Ready], s.hit[Waiting] = true, true, true
 	}
@@ -168,6 +174,7 @@ func (s *summary) add(e eventlog.Event) {
 				s.moved, moved = append(s.moved, *e.JobID), true
 			}
 			s.hit[columnOfValue(c.Old)], s.hit[columnOfValue(c.New)] = true, true
+			s.fleet = s.fleet || isHeld(c.Old) != isHeld(c.New)
 		}
 		if c.Field == "priority" {
 			s.hit[Waiting], s.hit[Ready] = true, true
@@ -183,6 +190,11 @@ func (s *summary) columns() []Column {
 		return Columns
 	}
 	return slices.DeleteFunc(slices.Clone(Columns), func(c Column) bool { return !s.hit[c] })
+}
+
+// isHeld reports whether a job of a status takes an agent's seat.
+func isHeld(status any) bool {
+	return status == string(jobs.Assigned) || status == string(jobs.Running)
 }
 
 func columnOfValue(status any) Column {

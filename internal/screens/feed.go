@@ -195,6 +195,8 @@ func (f *feeds) missed(ctx context.Context, who tenancy.Principal, from eventlog
 	if len(events) == catchUp {
 		return &Update{Reset: true}, at, nil
 	}
-	u, err := f.service.changes(ctx, who, summarize(events), true)
+	sum := summarize(events)
+	sum.fleet = true
+	u, err := f.service.changes(ctx, who, sum)
 	return u, at, err
 }

@@ -114,9 +114,9 @@ func (f *feed) read(ctx context.Context, at eventlog.Cursor) (eventlog.Cursor, e
 	fleetChanged := f.takeFleet()
 	sum, next, more, err := f.tail(ctx, at)
 	if err == nil && (sum.cursor != "" || fleetChanged) {
-		sum.offers = f.offers
+		sum.offers, sum.fleet = f.offers, sum.fleet || fleetChanged
 		var u *Update
-		if u, err = f.owner.service.changes(ctx, f.who, sum, fleetChanged); err == nil {
+		if u, err = f.owner.service.changes(ctx, f.who, sum); err == nil {
 			f.offers = u.offers
 			f.deliver(u)
 		}
