@@ -1,10 +1,12 @@
 -- name: PoolList :many
 -- The pools of a workspace by name, each with its factories that live, those that are being
--- started, and the middle of its last cold starts, 0 where none was measured. A factory of which
--- its scaler says that it has ended does not live, though its heartbeats are not missed yet.
+-- started, the middle of its last cold starts, 0 where none was measured, and whether it has lacked
+-- factories all the last ten minutes. A factory of which its scaler says that it has ended does not
+-- live, though its heartbeats are not missed yet.
 SELECT p.id, p.name, p.os, p.engines, p.capabilities, p.repos, p.seats, p.min_factories, p.max_factories, p.min_idle,
     p.cool_down_seconds, p.product_scope, p.tokens, p.created_at, p.updated_at,
-    live.factories, live.draining, live.running, start.starting, cold.seconds::double precision AS cold_start_seconds
+    live.factories, live.draining, live.running, start.starting, cold.seconds::double precision AS cold_start_seconds,
+    recent.stalled
 FROM pool p
 CROSS JOIN LATERAL (
     SELECT (count(*) FILTER (WHERE m.lives AND NOT m.draining))::int AS factories,
@@ -27,6 +29,10 @@ CROSS JOIN LATERAL (
     FROM (SELECT extract(epoch FROM s.registered_at - s.started_at) AS seconds FROM pool_start s
         WHERE s.workspace_id = p.workspace_id AND s.pool_id = p.id AND s.registered_at IS NOT NULL ORDER BY s.started_at DESC, s.id LIMIT 20) n
 ) cold
+CROSS JOIN LATERAL (
+    SELECT (count(*) >= 8 AND bool_and(s.value > s.factories + s.starting))::boolean AS stalled FROM pool_sample s
+    WHERE s.workspace_id = p.workspace_id AND s.pool_id = p.id AND s.at > clock_timestamp() - interval '10 minutes'
+) recent
 WHERE p.workspace_id = @workspace_id ORDER BY p.name;
 
 -- name: PoolQueue :many

@@ -33,7 +33,7 @@ func (s *jobHandlers) CreateJob(ctx context.Context, r CreateJobRequestObject) (
 	model := jobModel(job)
 	routability := routabilityModel(snap.Route(toNeeds(job)))
 	if !routability.Routable {
-		start, err := s.Pools.Startable(ctx, who, job.Product, toNeeds(job))
+		start, err := s.Pools.Startable(ctx, who, job.Product, toNeeds(job), snap)
 		if err != nil {
 			return nil, err
 		}

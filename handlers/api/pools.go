@@ -104,8 +104,9 @@ func demandModel(d pools.Demand) PoolDemand {
 		Starting: d.Starting, Factories: d.Factories, Draining: d.Draining, AtMaximum: d.AtMaximum}
 }
 
+// canBeStarted names the pool from which a factory can be expected; nil where there is none.
 func canBeStarted(s *pools.Start) *CanBeStarted {
-	if s == nil {
+	if !s.IsExpected() {
 		return nil
 	}
 	return &CanBeStarted{Pool: s.Pool, ColdStartSeconds: s.ColdStartSeconds(), AtMaximum: nilIfZero(s.Maximum)}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/fleetboard/fleetboard/handlers/reason"
@@ -30,6 +31,9 @@ func (s pageData) reason() *view.Why {
 			tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(screens.Reason{Code: screens.CodeAborted})}
 	}
 	first := s.Why.Reasons[0]
+	if at := slices.IndexFunc(s.Why.Reasons, expectsFactory); at > 0 && first.Code == screens.CodeNoFactory {
+		first = s.Why.Reasons[at]
+	}
 	shown := reason.Model(j, first, s.now)
 	m := &view.Why{Icon: shown.Icon, Tone: shown.Tone, Title: reason.Title(j, first)}
 	for _, r := range s.Why.Reasons {
@@ -43,6 +47,11 @@ func (s pageData) reason() *view.Why {
 		}
 	}
 	return m
+}
+
+// expectsFactory reports whether a reason is that a pool will have a factory for the job.
+func expectsFactory(r screens.Reason) bool {
+	return r.Code == screens.CodeCanBeStarted || r.Code == screens.CodePoolAtMaximum
 }
 
 // collisions says which other jobs that are worked on touch the same files; nil where none does.

@@ -51,7 +51,7 @@ func routabilityModel(n jobs.New, snap fleet.Snapshot, start screens.Start) view
 	switch {
 	case all == 0:
 		m.Tone, m.Title, m.Text = ui.Warn, "No factory has reported yet", "The job waits until one does that can run it"
-	case can == 0 && start.CanBeStarted != nil:
+	case can == 0 && start.CanBeStarted.IsExpected():
 		m.Title, m.Text = "No live factory can run this", previewAge(snap)
 	case can == 0:
 		m.Tone, m.Title, m.Text = ui.Warn, "No live factory can run this", previewAge(snap)
@@ -191,8 +191,10 @@ func startText(n jobs.New, can, seats int, start screens.Start, now time.Time) (
 			text = append(append(append(text, ui.T(" ")), reason.Text(jobs.Job{Spec: jobs.Spec{Repo: n.Repo}}, why, now)...), ui.T("."))
 		}
 		return text, "hourglass"
-	case seats == 0 && start.CanBeStarted != nil:
+	case seats == 0 && start.CanBeStarted.IsExpected():
 		return append(reason.CanBeStarted(*start.CanBeStarted), ui.T(".")), "server"
+	case can == 0 && start.CanBeStarted != nil:
+		return append(reason.PoolStartsNone(*start.CanBeStarted), ui.T(".")), "unplug"
 	case can == 0:
 		return ui.Say(ui.Strong("It waits"), ui.T(" until a factory offers all it needs. "),
 			ui.Link("See the fleet", links.Agents)), "unplug"

@@ -374,6 +374,16 @@ func CanBeStarted(p pools.Start) ui.Sentence {
 	return append(ui.Say(ui.Strong("Can be started"), ui.T(" by the pool "), ui.Name(p.Pool)), about(p.ColdStartSeconds())...)
 }
 
+// PoolStartsNone says why no factory for a job can be expected of the pool that fits, and what to look at.
+func PoolStartsNone(p pools.Start) ui.Sentence {
+	pool := ui.Link(p.Pool, links.Pool(p.Pool))
+	if len(p.Lacks) > 0 {
+		text := append(ui.Say(ui.T("The pool "), pool, ui.T(" says that its factories offer ")), web.JoinSpans(toChips(p.Lacks))...)
+		return append(text, ui.T(", and they do not. Change the pool, or what its factories have"))
+	}
+	return ui.Say(ui.T("The pool "), pool, ui.T(" needs factories, and for ten minutes none was started. See whether its scaler runs"))
+}
+
 // about is ": about 8 s".
 func about(seconds *int) ui.Sentence {
 	if seconds == nil {

@@ -69,6 +69,9 @@ var table = map[string]words{
 
 	screens.CodeCanBeStarted:  {icon: "server", title: "waits for a factory to be started", text: subject.canBeStarted},
 	screens.CodePoolAtMaximum: {icon: "server", tone: ui.Warn, title: "waits for its pool", text: subject.poolAtMaximum},
+	screens.CodePoolStartsNone: {icon: "unplug", tone: ui.Warn, text: func(s subject) ui.Sentence {
+		return PoolStartsNone(*s.why.Pool)
+	}},
 
 	screens.CodePaused:        {icon: "circle-pause", title: "is paused", text: subject.paused},
 	screens.CodePausePending:  {icon: "circle-pause", text: func(s subject) ui.Sentence { return s.pending("Asked to pause") }},

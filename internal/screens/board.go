@@ -64,7 +64,7 @@ type Filter struct {
 
 	Query       string // part of key or title
 	PriorityGTE *int
-	Unroutable  bool // only ready jobs that no live factory can run
+	Unroutable  bool // only ready jobs that no live factory can run, and for which none can be expected of a pool
 }
 
 // IsZero reports whether the filter narrows nothing.
@@ -95,7 +95,8 @@ type Board struct {
 	TotalCapped bool
 }
 
-// Unroutable are the ready jobs that no live factory can run.
+// Unroutable are the ready jobs that no live factory can run, and for which none can be expected of
+// a pool.
 type Unroutable struct {
 	First  []Card // the most urgent of them
 	Count  int

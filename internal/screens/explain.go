@@ -24,6 +24,8 @@ type facts struct {
 	merge        *Reason      // of the one approved job that is explained
 	refused      *Reason      // why the origin did not take the branch of the job that is explained
 	pool         *pools.Start // that can start a factory for the job that is explained
+	fleet        fleet.Snapshot
+	pools        []pools.Pool // that may start one for those that no live factory can run
 	raised       *Reason      // what waiting has made of the one ready job that is explained
 }
 
@@ -168,7 +170,19 @@ func (f facts) readyReason(j jobs.Job) Reason {
 	if why, held := f.money.heldReason(j, routing); held {
 		return why
 	}
-	return routeReason(routing)
+	why := routeReason(routing)
+	if why.Code != CodeNoFactory {
+		return why
+	}
+	if start := pools.Startable(f.pools, j.Product, toNeeds(j), f.fleet); start.IsExpected() {
+		return poolReason(start)
+	}
+	return why
+}
+
+// isUnserved reports whether a job is ready and no live factory can run it.
+func (f facts) isUnserved(j jobs.Job) bool {
+	return j.Status == jobs.Ready && len(f.route(j.LaneID, toNeeds(j)).Eligible) == 0
 }
 
 // stopReason says what is stopped: a product, or the whole fleet where it names none.
@@ -278,9 +292,13 @@ func (f facts) withKeys(first Reason) []Reason {
 	return []Reason{first}
 }
 
-// poolReason says that a pool can start a factory, or that it has all that it may.
+// poolReason says that a pool can start a factory, that it has all that it may, or that nothing comes
+// of it.
 func poolReason(p *pools.Start) Reason {
-	if p.Maximum > 0 {
+	switch {
+	case !p.IsExpected():
+		return Reason{Code: CodePoolStartsNone, Pool: p}
+	case p.Maximum > 0:
 		return Reason{Code: CodePoolAtMaximum, Pool: p}
 	}
 	return Reason{Code: CodeCanBeStarted, Pool: p}

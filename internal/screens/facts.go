@@ -15,7 +15,7 @@ const namedHolders = 10
 // facts reads what the reasons of the jobs need: at most one statement for each
 // kind of wait, however many jobs there are.
 func (r *reader) facts(list []jobs.Job) (facts, error) {
-	f := facts{route: r.route, stops: r.snap.Stops, dependencies: map[ids.ID][]dependency{}, repos: map[string]repoHolder{},
+	f := facts{route: r.route, fleet: r.snap, stops: r.snap.Stops, dependencies: map[ids.ID][]dependency{}, repos: map[string]repoHolder{},
 		paths: map[ids.ID]jobs.PathsBusy{}, backlog: map[ids.ID]int{}, lost: map[ids.ID]bool{}, money: money{own: map[ids.ID]bool{}}}
 	var depending, backing, products, budgeted, stopped []ids.ID
 	var repos []string

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // findLanes returns the lanes of a filter's products, repos and factories, and with
-// Unroutable those of them that no live factory serves.
+// Unroutable those of them whose jobs nothing can run.
 func (r *reader) findLanes(f Filter) ([]int64, error) {
 	if err := r.readLanes(); err != nil {
 		return nil, err
@@ -42,10 +43,10 @@ func (r *reader) findLanes(f Filter) ([]int64, error) {
 	return slices.DeleteFunc(lanes, func(id int64) bool { return !slices.Contains(unroutable, id) }), err
 }
 
-// unroutableLanes returns the lanes that no live factory serves.
-func (r *reader) unroutableLanes() ([]int64, error) {
-	if r.unroutableRead {
-		return r.unroutableList, nil
+// unservedLanes returns the lanes that no live factory serves.
+func (r *reader) unservedLanes() ([]lane, error) {
+	if r.unservedRead {
+		return r.unserved, nil
 	}
 	if err := r.readLanes(); err != nil {
 		return nil, err
@@ -53,11 +54,48 @@ func (r *reader) unroutableLanes() ([]int64, error) {
 	offers := listOffers(r.snap)
 	for _, l := range r.lanes {
 		if !slices.ContainsFunc(offers, func(o fleet.Offer) bool { return o.Serves(l.needs, l.factory) }) {
-			r.unroutableList = append(r.unroutableList, l.id)
+			r.unserved = append(r.unserved, l)
 		}
 	}
-	r.unroutableRead = true
-	return r.unroutableList, nil
+	r.unservedRead = true
+	return r.unserved, nil
+}
+
+// unroutableLanes returns the lanes that no live factory serves and for which no factory can be
+// expected of a pool: their jobs wait for a person.
+func (r *reader) unroutableLanes() ([]int64, error) {
+	unserved, err := r.unservedLanes()
+	if err != nil || len(unserved) == 0 {
+		return nil, err
+	}
+	list, err := r.poolList()
+	if err != nil || len(list) == 0 {
+		return laneIDs(unserved), err
+	}
+	products, err := r.productList()
+	if err != nil {
+		return nil, err
+	}
+	names := map[ids.ID]string{}
+	for _, p := range products {
+		names[p.id] = p.name
+	}
+	var lanes []int64
+	for _, l := range unserved {
+		needs := fleet.Needs{Capabilities: l.needs, Factory: l.factory}
+		if !pools.Startable(list, names[l.product], needs, r.snap).IsExpected() {
+			lanes = append(lanes, l.id)
+		}
+	}
+	return lanes, nil
+}
+
+func laneIDs(lanes []lane) []int64 {
+	list := make([]int64, len(lanes))
+	for i, l := range lanes {
+		list[i] = l.id
+	}
+	return list
 }
 
 // listOffers returns what the live factories that take jobs offer, by themselves and with

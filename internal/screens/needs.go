@@ -141,11 +141,7 @@ func (s *Service) NeedsPage(ctx context.Context, who tenancy.Principal, snap fle
 }
 
 func (r *reader) needs() (Needs, error) {
-	lanes, err := r.unroutableLanes()
-	if err != nil {
-		return Needs{}, err
-	}
-	n, err := r.countNeeds(lanes)
+	n, err := r.jobNeeds()
 	if err != nil {
 		return n, err
 	}
@@ -163,6 +159,24 @@ func (r *reader) needs() (Needs, error) {
 	book, err := prices.BookTx(r.ctx, r.tx, r.workspace)
 	n.Models = book.Open(time.Now())
 	return n, err
+}
+
+// jobNeeds counts the jobs that wait for a person. The pools are read only where a job waits that no
+// live factory can run.
+func (r *reader) jobNeeds() (Needs, error) {
+	unserved, err := r.unservedLanes()
+	if err != nil {
+		return Needs{}, err
+	}
+	n, err := r.countNeeds(laneIDs(unserved))
+	if err != nil || n.Unroutable.Jobs == 0 {
+		return n, err
+	}
+	lanes, err := r.unroutableLanes()
+	if err != nil || len(lanes) == len(unserved) {
+		return n, err
+	}
+	return r.countNeeds(lanes)
 }
 
 func (r *reader) needsList() (list []Need, more bool, err error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/natural"
@@ -20,15 +21,17 @@ type reader struct {
 	snap      fleet.Snapshot
 
 	// Each is read once, where it is requested.
-	lanes          []lane
-	unroutableList []int64 // of them those that no live factory serves
-	products       []product
-	lanesRead      bool
-	unroutableRead bool
-	productsRead   bool
-	routes         map[int64]fleet.Routing // by lane
-	named          *jobs.Job               // by the key that was searched for
-	namedRead      bool
+	lanes        []lane
+	unserved     []lane // of them those that no live factory serves
+	pools        []pools.Pool
+	products     []product
+	lanesRead    bool
+	unservedRead bool
+	poolsRead    bool
+	productsRead bool
+	routes       map[int64]fleet.Routing // by lane
+	named        *jobs.Job               // by the key that was searched for
+	namedRead    bool
 }
 
 func newReader(ctx context.Context, tx db.Tx, workspace ids.ID) (*reader, error) {
@@ -36,17 +39,27 @@ func newReader(ctx context.Context, tx db.Tx, workspace ids.ID) (*reader, error)
 	return &reader{ctx: ctx, tx: tx, workspace: workspace, snap: snap}, err
 }
 
-// unroutable reads the first ready jobs that no live factory can run, and counts
-// them up to countCap.
+// unroutable reads the first ready jobs that no live factory can run and for which none can be
+// expected of a pool, and counts them up to countCap.
 func (r *reader) unroutable() (Unroutable, error) {
 	var u Unroutable
-	lanes, err := r.unroutableLanes()
-	if err != nil || len(lanes) == 0 {
+	unserved, err := r.unservedLanes()
+	if err != nil || len(unserved) == 0 {
 		return u, err
 	}
+	lanes := laneIDs(unserved)
 	list, err := r.firstReadyIn(lanes)
-	if err != nil {
+	if err != nil || len(list) == 0 {
 		return u, err
+	}
+	// The pools are read only where a job waits that no live factory can run.
+	if lanes, err = r.unroutableLanes(); err != nil {
+		return u, err
+	}
+	if len(lanes) < len(unserved) {
+		if list, err = r.firstReadyIn(lanes); err != nil {
+			return u, err
+		}
 	}
 	if u.First, err = r.cards(list); err != nil {
 		return u, err
@@ -86,6 +99,11 @@ func (r *reader) cards(list []ids.ID) ([]Card, error) {
 	spent, err := spend.OfJobsTx(r.ctx, r.tx, r.workspace, list)
 	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(found, known.isUnserved) {
+		if known.pools, err = r.poolList(); err != nil {
+			return nil, err
+		}
 	}
 	collide, err := r.collisions(found)
 	if err != nil {

@@ -40,8 +40,9 @@ const (
 	// Waiting has made it more urgent than it was made by people.
 	CodeRaised          = "raised"
 	CodeCanStart        = "can_start"
-	CodeCanBeStarted    = "can_be_started"  // a pool can start a factory for it
-	CodePoolAtMaximum   = "pool_at_maximum" // the pool that fits has all the factories that it may
+	CodeCanBeStarted    = "can_be_started"   // a pool can start a factory for it
+	CodePoolAtMaximum   = "pool_at_maximum"  // the pool that fits has all the factories that it may
+	CodePoolStartsNone  = "pool_starts_none" // the pool that fits starts none, or none that could run it
 	CodeClaimed         = "claimed"
 	CodeRunning         = "running"
 	CodeInReview        = "in_review"
@@ -88,7 +89,7 @@ type Reason struct {
 	BudgetID     ids.ID
 	Model        string       // that the budget lets spend nothing, because it has no price
 	Merge        Way          // with CodeMergeWaits
-	Pool         *pools.Start // with CodeCanBeStarted and CodePoolAtMaximum
+	Pool         *pools.Start // with CodeCanBeStarted, CodePoolAtMaximum and CodePoolStartsNone
 	// Delivery is what is reported of its commit, with CodeDeliveryRefused, and with
 	// CodeMergeWaits where the merge waits for that; Factories has its factory.
 	Delivery attempts.Delivery

@@ -221,9 +221,11 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 		}
 	}
 	if job.Status == jobs.Ready || job.Status == jobs.Waiting {
-		if known.pool, err = pools.StartableTx(ctx, tx, who.Workspace, job.Product, toNeeds(job)); err != nil {
+		list, err := r.poolList()
+		if err != nil {
 			return Explanation{}, r.snap, err
 		}
+		known.pool = pools.Startable(list, job.Product, toNeeds(job), r.snap)
 	}
 	return known.explain(job), r.snap, nil
 }

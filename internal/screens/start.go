@@ -63,7 +63,7 @@ func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, snap fleet.Sn
 	if err != nil {
 		return start, err
 	}
-	if start.CanBeStarted, err = pools.StartableTx(ctx, tx, who.Workspace, product, query.Needs); err != nil {
+	if start.CanBeStarted, err = pools.StartableTx(ctx, tx, who.Workspace, product, query.Needs, snap); err != nil {
 		return start, err
 	}
 	stops, err := fleet.StopsTx(ctx, tx, who.Workspace)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
@@ -56,6 +57,15 @@ func (r *reader) readLanes() error {
 	}
 	r.lanesRead = true
 	return nil
+}
+
+// poolList reads the workspace's pools, once.
+func (r *reader) poolList() (list []pools.Pool, err error) {
+	if !r.poolsRead {
+		r.pools, err = pools.ListTx(r.ctx, r.tx, r.workspace)
+		r.poolsRead = err == nil
+	}
+	return r.pools, err
 }
 
 // productList reads the workspace's products, once.

@@ -66,6 +66,9 @@ type Pool struct {
 	Running   int // jobs that its factories hold
 	// ColdStart is the middle of the last starts that were measured, 0 where none was.
 	ColdStart time.Duration
+	// Stalled says that for ten minutes it has needed more factories than there were, and none was
+	// being started.
+	Stalled bool
 
 	tokens []string
 }

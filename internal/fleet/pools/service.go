@@ -3,7 +3,6 @@ package pools
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
@@ -170,62 +169,6 @@ func demandsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]PoolDemand, e
 		all[i] = PoolDemand{Pool: p, Demand: p.demand(queued[i], 0)}
 	}
 	return all, nil
-}
-
-// Start is a factory that a pool can start for a job.
-type Start struct {
-	Pool string
-	// ColdStart is how long that takes by what was measured, 0 where nothing was.
-	ColdStart time.Duration
-	// Maximum is how many factories the pool may have, set where it has them all: then the job
-	// waits until one of them is free.
-	Maximum int
-}
-
-// ColdStartSeconds is Pool.ColdStartSeconds.
-func (s Start) ColdStartSeconds() *int { return Pool{ColdStart: s.ColdStart}.ColdStartSeconds() }
-
-// Startable returns the pool that can start a factory for a job of a product with some needs:
-// one that is not at its maximum before one that is; nil where none fits. A job that names a
-// factory waits for that one. That a workspace has no pool at all is known for some seconds
-// without a query.
-func (s *Service) Startable(ctx context.Context, who tenancy.Principal, product string, needs fleet.Needs) (found *Start, err error) {
-	if needs.Factory != "" || s.none.known(who.Workspace) {
-		return nil, nil
-	}
-	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
-		list, err := ListTx(ctx, tx, who.Workspace)
-		if len(list) == 0 && err == nil {
-			s.none.note(who.Workspace)
-		}
-		found = startable(list, product, needs.Tokens())
-		return err
-	})
-	return found, err
-}
-
-// StartableTx is Startable within a transaction.
-func StartableTx(ctx context.Context, tx db.Tx, workspace ids.ID, product string, needs fleet.Needs) (*Start, error) {
-	if needs.Factory != "" {
-		return nil, nil
-	}
-	list, err := ListTx(ctx, tx, workspace)
-	return startable(list, product, needs.Tokens()), err
-}
-
-func startable(list []Pool, product string, needs []string) (found *Start) {
-	for _, p := range list {
-		if p.Max == 0 || !p.fits(product, needs) {
-			continue
-		}
-		if !p.AtMaximum() {
-			return &Start{Pool: p.Name, ColdStart: p.ColdStart}
-		}
-		if found == nil {
-			found = &Start{Pool: p.Name, ColdStart: p.ColdStart, Maximum: p.Max}
-		}
-	}
-	return found
 }
 
 // publish wakes whoever looks at the fleet.

@@ -30,7 +30,7 @@ func ListTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Pool, error) {
 			ProductScope: r.ProductScope}
 		list = append(list, Pool{Template: templateFrom(p), ID: r.ID, Name: r.Name, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 			Live: r.Factories, Draining: r.Draining, Starting: r.Starting, Running: r.Running,
-			ColdStart: time.Duration(r.ColdStartSeconds * float64(time.Second)), tokens: r.Tokens})
+			ColdStart: time.Duration(r.ColdStartSeconds * float64(time.Second)), Stalled: r.Stalled, tokens: r.Tokens})
 	}
 	return list, err
 }
