@@ -17,6 +17,7 @@ export PROTOC_GRPC_VERSION := v1.6.2
 export GOLANGCI_VERSION := v2.15.0
 export GOVULN_VERSION   := v1.8.0
 export GOTESTSUM_VERSION := v1.13.0
+export CYCLONEDX_VERSION := v1.10.0
 BIN := $(CURDIR)/.tools/bin
 
 # Where the code is; folders that a clone does not have are left out.
@@ -140,6 +141,16 @@ bench-browser:
 bench-go:
 	@go test -run=NONE -bench=. -benchmem -count=$(or $(COUNT),1) ./...
 
+## release: the programs for Linux and macOS, their parts lists and check sums, in dist (a tag such as v1.2.0 names the version)
+.PHONY: release
+release: $(BIN)/cyclonedx-gomod
+	@tools/release.sh
+
+## check-deploy: read the files of deploy as strictly as the programs that they are for
+.PHONY: check-deploy
+check-deploy:
+	@tools/check-deploy.sh
+
 ## stop-test-db: end the PostgreSQL server that tests share and leave running
 .PHONY: stop-test-db
 stop-test-db:
@@ -148,7 +159,7 @@ stop-test-db:
 ## clean: remove what was built, the tools included
 .PHONY: clean
 clean:
-	@rm -rf bin .tools node_modules
+	@rm -rf bin dist .tools node_modules
 
 .PHONY: help
 help:
@@ -219,7 +230,7 @@ generate-css:
 .PHONY: tools
 tools: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/goprotoc $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc $(BIN)/golangci-lint $(BIN)/gotestsum
 
-.PHONY: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/goprotoc $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc $(BIN)/golangci-lint $(BIN)/govulncheck $(BIN)/gotestsum
+.PHONY: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/goprotoc $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc $(BIN)/golangci-lint $(BIN)/govulncheck $(BIN)/gotestsum $(BIN)/cyclonedx-gomod
 $(BIN)/templ:
 	@tools/install-go-tool.sh github.com/a-h/templ $(TEMPL_VERSION) cmd/templ
 $(BIN)/sqlc:
@@ -238,3 +249,5 @@ $(BIN)/govulncheck:
 	@tools/install-go-tool.sh golang.org/x/vuln $(GOVULN_VERSION) cmd/govulncheck
 $(BIN)/gotestsum:
 	@tools/install-go-tool.sh gotest.tools/gotestsum $(GOTESTSUM_VERSION)
+$(BIN)/cyclonedx-gomod:
+	@tools/install-go-tool.sh github.com/CycloneDX/cyclonedx-gomod $(CYCLONEDX_VERSION) cmd/cyclonedx-gomod

@@ -26,6 +26,8 @@ const usage = `Usage: fleetboard [command]
               --yes does not ask
   estimates --replay
               estimate past jobs, each by those that ended before it, and compare with what they cost
+  ready       ask the server that runs by the same environment whether it can do its work
+  version     print the version of the program and of its schema
   help        print this
 
 All are configured by the same environment. audit, verify-log, show and estimates only read,
@@ -72,6 +74,11 @@ func run(ctx context.Context, args, environ []string, in io.Reader, out, logs io
 	switch command {
 	case "", "serve":
 		return serve(ctx, environ, out, logs)
+	case "ready":
+		return ready(ctx, environ, logs)
+	case "version", "-v", "--version":
+		fmt.Fprintln(out, "fleetboard", app.Version())
+		return exitOK
 	case "help", "-h", "--help":
 		fmt.Fprint(out, usage)
 		return exitOK
@@ -83,6 +90,15 @@ func run(ctx context.Context, args, environ []string, in io.Reader, out, logs io
 // serve runs the server until ctx ends.
 func serve(ctx context.Context, environ []string, out, logs io.Writer) int {
 	if err := app.Serve(ctx, environ, out, logs); err != nil {
+		fmt.Fprintln(logs, "fleetboard:", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// ready tells by its exit code whether the server can do its work.
+func ready(ctx context.Context, environ []string, logs io.Writer) int {
+	if err := app.AskReady(ctx, environ); err != nil {
 		fmt.Fprintln(logs, "fleetboard:", err)
 		return exitFailed
 	}

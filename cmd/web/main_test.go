@@ -142,6 +142,8 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	program := build(t)
 	run(t, program, nil, "help").wants(t, 0, "Usage: fleetboard", "verify-log")
+	run(t, program, []string{"FLEETBOARD_LISTEN=127.0.0.1:1"}, "ready").wants(t, 1, "no server answers")
+	run(t, program, nil, "--version").wants(t, 0, "fleetboard ", ", schema ")
 	run(t, program, nil, "frobnicate").wants(t, 2, `no command "frobnicate"`, "Usage: fleetboard")
 	run(t, program, nil, "audit", "now").wants(t, 2, "Usage: fleetboard")
 }

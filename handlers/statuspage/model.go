@@ -40,6 +40,8 @@ type pageData struct {
 	took   time.Duration // that the database needed
 	now    time.Time
 	canRun bool
+	// version is that of the server that makes the page.
+	version string
 	// wakeups is how those of other processes reach this one.
 	wakeups notifier.Status
 	hours   []coordinator.QueueHour // of the queue, the oldest first
@@ -50,7 +52,7 @@ type pageData struct {
 
 func (s pageData) model() view.Status {
 	is := s.status
-	m := view.Status{Leader: is.Holder, Term: strconv.FormatInt(is.Term, 10), Cycles: ui.Count(int(is.Cycles)),
+	m := view.Status{Version: s.version, Leader: is.Holder, Term: strconv.FormatInt(is.Term, 10), Cycles: ui.Count(int(is.Cycles)),
 		Fleet:    web.AgentsCount(s.snap) + seatsAfter(s.snap),
 		Database: "Answers in " + strconv.FormatInt(max(1, s.took.Milliseconds()), 10) + " ms"}
 	if is.Since != nil {

@@ -59,7 +59,7 @@ func parseBefore(q url.Values) (int64, error) {
 
 // read reads what the page shows beside the fleet.
 func (s site) read(ctx context.Context, r web.Request) (d pageData, err error) {
-	d = pageData{snap: r.Fleet, canRun: r.Who.Can(tenancy.RunFleet)}
+	d = pageData{snap: r.Fleet, canRun: r.Who.Can(tenancy.RunFleet), version: s.Version}
 	if d.before, err = parseBefore(r.Query); err != nil {
 		return d, err
 	}

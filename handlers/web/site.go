@@ -61,6 +61,8 @@ type Deps struct {
 	// Done is closed when the server stops: live streams end then. Nil is a
 	// server that never stops.
 	Done <-chan struct{}
+	// Version says which program runs, for people: "v1.2.0, schema 66".
+	Version string
 	// EnrolmentTokenFile is shown to people who connect their first factory.
 	EnrolmentTokenFile string
 	// Secure is set where people reach the server by https: then cookies are only sent with it,

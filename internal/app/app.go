@@ -178,6 +178,7 @@ func (a *App) serve(cfg Config) {
 	pages.Sessions = web.NewSessions(sessions.NewStore(a.db), cfg.Secure())
 	pages.Secure = cfg.Secure()
 	pages.Provider = cfg.OIDC.Provider(a.publicURL(cfg))
+	pages.Version = Version()
 	pages.EnrolmentTokenFile = cfg.EnrolmentTokenFile()
 	pages.Ready = a.readiness()
 	pages.Done = a.done

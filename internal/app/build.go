@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"runtime/debug"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -16,4 +17,10 @@ func build() api.Build {
 	}
 	b.Schema, _ = db.SchemaVersion() // the same names were read to migrate
 	return b
+}
+
+// Version says which program this is, for people: "v1.2.0, schema 66".
+func Version() string {
+	b := build()
+	return fmt.Sprintf("%s, schema %d", b.Server, b.Schema)
 }

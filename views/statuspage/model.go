@@ -18,6 +18,7 @@ type Status struct {
 	Since     ui.When
 	LastCycle ui.When
 	Cycles    string
+	Version   string // "v1.2.0, schema 66", "" where it is not known
 	Fleet     string // "2 live factories, 5 agents"
 	Database  string // "Answers in 2 ms"
 	Wakeups   string // "NATS is connected"

@@ -18,7 +18,7 @@ var table string
 const module = "github.com/fleetboard/fleetboard/"
 
 // forTests are packages that only tests, and what measures, import.
-var forTests = regexp.MustCompile(`^(e2e|bench)(/|$)|test$|^db/dbfactory$|^internal/client/engines/scripted(/|$)`)
+var forTests = regexp.MustCompile(`^(e2e|bench|deploy)(/|$)|test$|^db/dbfactory$|^internal/client/engines/scripted(/|$)`)
 
 // rule is a line of the table: its first word, the folders it is about, and those behind "=".
 type rule struct {
