@@ -50,7 +50,7 @@ func (g *group) step(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := g.grow(ctx, now, demand.Start); err != nil {
+	if err := g.grow(ctx, now, demand); err != nil {
 		return err
 	}
 	if err := g.shrink(ctx, now, demand); err != nil {
@@ -114,9 +114,13 @@ func (w *worker) hasEnded(now time.Time) bool {
 	}
 	p, written := readProcess(w.dir)
 	switch {
+	case written && p.alive():
+		w.seen = true
 	case written:
-		w.gone = !p.alive()
-		w.why = "It ended while no scaler was there."
+		w.gone, w.why = true, "It ended while no scaler was there."
+		if w.seen {
+			w.why = "Its process ended."
+		}
 	case now.Sub(w.StartedAt) > unwritten:
 		w.gone = true
 		w.why = "It was never started."
@@ -141,10 +145,10 @@ func (g *group) bury(ctx context.Context, w *worker, now time.Time) error {
 	if step == api.ScalingStepFailed {
 		g.Log.Warn("a worker has ended by itself", "pool", g.pool, "factory", w.Factory, "why", w.why,
 			"after", now.Sub(w.StartedAt).Round(time.Second))
-		g.rest(now, now.Sub(w.StartedAt) < quickEnd)
 	} else {
 		g.Log.Info("a worker has ended", "pool", g.pool, "factory", w.Factory)
 	}
+	g.rest(now, step == api.ScalingStepFailed && now.Sub(w.StartedAt) < quickEnd)
 	return w.forget()
 }
 
@@ -159,10 +163,11 @@ func (g *group) rest(now time.Time, soon bool) {
 	g.restUntil = now.Add(min(time.Second<<min(g.broken, 10), longestRest))
 }
 
-// grow lets draining workers go on, and starts others.
-func (g *group) grow(ctx context.Context, now time.Time, n int) error {
+// grow lets draining workers go on, which is possible at the pool's maximum, too, and starts others.
+func (g *group) grow(ctx context.Context, now time.Time, d api.PoolDemand) error {
+	lacking := d.Value - d.Factories - d.Starting
 	for _, w := range g.workers {
-		if n == 0 || w.Phase != draining {
+		if lacking <= 0 || w.Phase != draining {
 			continue
 		}
 		if err := g.Server.Drain(ctx, w.Factory, false); err != nil {
@@ -174,9 +179,9 @@ func (g *group) grow(ctx context.Context, now time.Time, n int) error {
 		if err := w.enter(running, now); err != nil {
 			return err
 		}
-		n--
+		lacking--
 	}
-	for ; n > 0 && len(g.workers) < g.Most && !now.Before(g.restUntil); n-- {
+	for n := min(lacking, d.Start); n > 0 && len(g.workers) < g.Most && !now.Before(g.restUntil); n-- {
 		if err := g.start(ctx, now); err != nil {
 			if errors.Is(err, ErrNotNeeded) {
 				return nil

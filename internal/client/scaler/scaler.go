@@ -2,6 +2,7 @@ package scaler
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -51,12 +52,16 @@ type Options struct {
 	Log      *slog.Logger
 }
 
+// maxFactoryName is how many characters the name of a factory may have.
+const maxFactoryName = 64
+
 // Run scales until ctx ends. The workers go on then: the next scaler finds them.
 func Run(ctx context.Context, o Options) error {
 	if err := os.MkdirAll(o.State, 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(o.State, "lock"))
+	// No pool has a name that begins with a dot.
+	lock := flock.New(filepath.Join(o.State, ".lock"))
 	if held, err := lock.TryLock(); err != nil || !held {
 		return errors.Join(fmt.Errorf("another scaler uses %s", o.State), err)
 	}
@@ -115,7 +120,7 @@ func open(o Options) ([]*group, error) {
 }
 
 // factoryName returns the name of a worker's factory: of at most 64 characters, the same for the
-// same slot, so that what it has cloned is there again.
+// same slot, so that what it has cloned is there again, and another one for each pool and host.
 func (g *group) factoryName(slot int) string {
 	end := fmt.Sprintf("-%d", slot)
 	name := g.pool + "-" + strings.Map(func(r rune) rune {
@@ -124,5 +129,9 @@ func (g *group) factoryName(slot int) string {
 		}
 		return '-'
 	}, g.Host)
-	return name[:min(len(name), 64-len(end))] + end
+	if most := maxFactoryName - len(end); len(name) > most {
+		sum := fmt.Sprintf("-%x", sha256.Sum256([]byte(name)))[:9]
+		name = name[:most-len(sum)] + sum
+	}
+	return name + end
 }

@@ -28,6 +28,7 @@ type worker struct {
 	slot  int
 	ended chan string // gets how it ended, where this process has started it
 	why   string      // it ended
+	seen  bool        // its process was seen alive by this scaler
 	gone  bool
 	dying int // signals that it was sent
 }
