@@ -395,7 +395,7 @@ func printDivergence(s *screen, w io.Writer, d api.Divergence) {
 	for _, c := range []struct {
 		name string
 		n    int
-	}{{"same", d.Classes.Same}, {"tie", d.Classes.Tie}, {"stale snapshot", d.Classes.StaleSnapshot}, {"infeasible", d.Classes.Infeasible},
+	}{{"same", d.Classes.Same}, {"tie", d.Classes.Tie}, {"stale", d.Classes.StaleSnapshot}, {"infeasible", d.Classes.Infeasible},
 		{"real", d.Classes.Real}} {
 		out.line(c.name, fmt.Sprint(c.n))
 	}

@@ -67,14 +67,23 @@ func printPool(_ *screen, w io.Writer, p api.Pool) {
 }
 
 func printDemand(_ *screen, w io.Writer, d api.PoolDemand) {
-	fmt.Fprintf(w, "%d factories are wanted, %d are there, %d are being started\n", d.Value, d.Factories, d.Starting)
-	fmt.Fprintf(w, "for %d queued, %d offered and %d running jobs\n", d.Queued, d.Offered, d.Running)
+	out := facts{w}
+	out.line("wanted", d.Value)
+	out.line("there", d.Factories)
+	out.line("draining", d.Draining)
+	out.line("starting", d.Starting)
+	out.line("to start", d.Start)
+	out.line("jobs", fmt.Sprintf("%d queued, %d offered, %d running", d.Queued, d.Offered, d.Running))
 	if d.AtMaximum {
 		fmt.Fprintln(w, "The pool is at its maximum.")
 	}
 }
 
 func printPoolHistory(s *screen, w io.Writer, h api.PoolHistory) {
+	if len(h.Starts) == 0 {
+		fmt.Fprintln(w, "No scaler has started a factory for it.")
+		return
+	}
 	t := s.table("FACTORY", "STARTED", "READY AFTER", "ENDED", "WHY")
 	for _, one := range h.Starts {
 		ready := ""
@@ -91,8 +100,9 @@ func printPoolHistory(s *screen, w io.Writer, h api.PoolHistory) {
 }
 
 func poolSet(c *cli) *cobra.Command {
-	cmd := c.command("set POOL", "Make a pool, or replace its template", "putPool")
-	cmd.Long = "Makes a pool, or replaces all of its template: what a factory that is started for it offers, and how many there may be.\n" +
+	cmd := c.command("set POOL", "Make a pool, or change its template", "getPool", "putPool")
+	cmd.Long = "Makes a pool, or changes what is named of its template: what a factory that is started for it offers, and how many\n" +
+		"there may be. A list that is named takes the place of the one before; one that is empty (--engine '') is none.\n" +
 		"`fleet scaler` starts them on this machine."
 	var t api.PoolTemplate
 	var os string
@@ -112,14 +122,31 @@ func poolSet(c *cli) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t.Offers = api.PoolOffers{OS: &os, Engines: &engines, Capabilities: &capabilities, Repos: &repos, Seats: &seats}
 		t.Min, t.MinIdle, t.CoolDownSeconds, t.ProductScope = &least, &idle, &coolDown, &products
+		server, err := c.connect()
+		if err != nil {
+			return err
+		}
+		present, err := server.GetPoolWithResponse(cmd.Context(), args[0])
+		switch {
+		case err == nil:
+			p := present.JSON200
+			for flag, keep := range map[string]func(){
+				"os": func() { os = p.Offers.OS }, "engine": func() { engines = p.Offers.Engines }, "seats": func() { seats = p.Offers.Seats },
+				"label": func() { capabilities = p.Offers.Capabilities }, "repo": func() { repos = p.Offers.Repos },
+				"min": func() { least = p.Min }, "max": func() { t.Max = p.Max }, "min-idle": func() { idle = p.MinIdle },
+				"cool-down": func() { coolDown = p.CoolDownSeconds }, "product": func() { products = p.ProductScope },
+			} {
+				if !flags.Changed(flag) {
+					keep()
+				}
+			}
+		case !api.Refused(err, api.ProblemCodeNotFound):
+			return err
+		}
 		for _, list := range []*[]string{&engines, &capabilities, &repos, &products} {
 			if *list == nil {
 				*list = []string{}
 			}
-		}
-		server, err := c.connect()
-		if err != nil {
-			return err
 		}
 		return answer(c, printPool)(server.PutPool(cmd.Context(), args[0], t))
 	}
@@ -171,7 +198,7 @@ func (c *cli) scalerCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&commands, "pool", nil, "start workers of a pool by this command: `POOL=COMMAND`; repeatable")
-	flags.StringVar(&o.State, "state", "", "keep what was started in this `directory`")
+	flags.StringVar(&o.State, "state", "", "keep what was started in this `directory`; without it in that of fleet's state")
 	flags.StringVar(&o.Host, "host", hostName(), "begin the names of factories by this `name`, behind the pool's")
 	flags.DurationVar(&o.Every, "every", time.Second, "read the demand so often")
 	flags.IntVar(&o.Most, "most", 16, "how many workers of a pool run here at most")
