@@ -2,17 +2,19 @@ package keda
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"github.com/fleetboard/fleetboard/handlers/keda/externalscaler"
-	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 const (
@@ -24,7 +26,14 @@ const (
 	maxStreams, maxCalls = 200, 100
 	maxRequest           = 64 << 10 // bytes
 	connectTimeout       = 10 * time.Second
+	// lookTimeout bounds a look at the demand of a pool.
+	lookTimeout = 10 * time.Second
+	// silence is after how long a peer that says nothing is asked whether it is still there.
+	silence = 30 * time.Second
 )
+
+// streamShares leave room for other workspaces.
+var streamShares = quota.Shares{Asker: maxStreams / 4, Enrolment: maxStreams / 4, Workspace: maxStreams / 4}
 
 // Bearers says whom a bearer token stands for.
 type Bearers interface {
@@ -38,65 +47,49 @@ type scaler struct {
 	pools   *pools.Service
 	tokens  Bearers
 	done    <-chan struct{}
-	streams *semaphore.Weighted
+	all     *semaphore.Weighted // streams
+	streams *quota.Seats
 }
 
-// New returns a server of external scalers. Streams end when done is closed.
-func New(list *pools.Service, tokens Bearers, done <-chan struct{}) *grpc.Server {
-	s := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxCalls), grpc.ConnectionTimeout(connectTimeout))
+// New returns a server of external scalers. Streams end when done is closed. What fails that is no
+// refusal is logged.
+func New(list *pools.Service, tokens Bearers, done <-chan struct{}, log *slog.Logger) *grpc.Server {
+	g := guard{log}
+	s := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxCalls), grpc.ConnectionTimeout(connectTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: silence, Timeout: connectTimeout}),
+		grpc.UnaryInterceptor(g.call), grpc.StreamInterceptor(g.stream))
 	externalscaler.RegisterExternalScalerServer(s, &scaler{pools: list, tokens: tokens, done: done,
-		streams: semaphore.NewWeighted(maxStreams)})
+		all: semaphore.NewWeighted(maxStreams), streams: quota.NewSeats()})
 	return s
 }
 
-// demand reads what the pool of a ScaledObject needs: its metadata names the pool, and has a token
-// of the API, as token or, by the name that KEDA gives what it reads from the environment of the
+// demand reads what the pool of a ScaledObject needs, and for whom: its metadata names the pool, and has
+// a token of the API, as token or, by the name that KEDA gives what it reads from the environment of the
 // scaled workload, as tokenFromEnv.
-func (s *scaler) demand(ctx context.Context, ref *externalscaler.ScaledObjectRef) (pools.Demand, error) {
+func (s *scaler) demand(ctx context.Context, ref *externalscaler.ScaledObjectRef) (d pools.Demand, who tenancy.Principal, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
 	said := ref.GetScalerMetadata()
 	token, pool := said["token"], said["pool"]
 	if token == "" {
 		token = said["tokenFromEnv"]
 	}
 	if token == "" {
-		return pools.Demand{}, status.Error(codes.Unauthenticated, "The metadata needs a token of the API: token, or tokenFromEnv.")
+		return d, who, status.Error(codes.Unauthenticated, "The metadata needs a token of the API: token, or tokenFromEnv.")
 	}
 	if pool == "" {
-		return pools.Demand{}, status.Error(codes.InvalidArgument, "The metadata must name the pool.")
+		return d, who, status.Error(codes.InvalidArgument, "The metadata must name the pool.")
 	}
-	who, err := s.tokens.Bearer(ctx, token)
-	if err != nil {
-		return pools.Demand{}, refusal(err)
+	if who, err = s.tokens.Bearer(ctx, token); err != nil {
+		return d, who, err
 	}
-	d, err := s.pools.Demand(ctx, who, pool)
-	if err != nil {
-		return d, refusal(err)
-	}
-	return d, nil
-}
-
-// refusal returns an error as KEDA reads it. What is no refusal is not told.
-func refusal(err error) error {
-	f := fault.From(err)
-	code := codes.Internal
-	switch f.Code {
-	case fault.Unauthenticated, fault.TokenInvalid, fault.TokenExpired, fault.TokenRevoked:
-		code = codes.Unauthenticated
-	case fault.Forbidden:
-		code = codes.PermissionDenied
-	case fault.NotFound:
-		code = codes.NotFound
-	case fault.TooMany:
-		code = codes.ResourceExhausted
-	case fault.Unavailable:
-		code = codes.Unavailable
-	}
-	return status.Error(code, f.Message)
+	d, err = s.pools.Demand(ctx, who, pool)
+	return d, who, err
 }
 
 // IsActive reports whether the pool should have any factory.
 func (s *scaler) IsActive(ctx context.Context, ref *externalscaler.ScaledObjectRef) (*externalscaler.IsActiveResponse, error) {
-	d, err := s.demand(ctx, ref)
+	d, _, err := s.demand(ctx, ref)
 	return &externalscaler.IsActiveResponse{Result: d.Value > 0}, err
 }
 
@@ -132,17 +125,22 @@ func (s *scaler) StreamMetricSpec(
 // watch reads the demand of a pool at once and every lookEvery, and shows it, until the caller or
 // the server ends, or the caller's token does.
 func (s *scaler) watch(ctx context.Context, ref *externalscaler.ScaledObjectRef, show func(pools.Demand) error) error {
-	if !s.streams.TryAcquire(1) {
+	if !s.all.TryAcquire(1) {
 		return status.Error(codes.ResourceExhausted, "There are too many streams.")
 	}
-	defer s.streams.Release(1)
+	defer s.all.Release(1)
+	d, who, err := s.demand(ctx, ref)
+	if err != nil {
+		return err
+	}
+	leave, full := s.streams.Enter(quota.Askers(who, streamShares)...)
+	if full != nil {
+		return status.Errorf(codes.ResourceExhausted, "This %s has %d streams, as many as it may.", full.What, full.Most)
+	}
+	defer leave()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		d, err := s.demand(ctx, ref)
-		if err != nil {
-			return err
-		}
 		if err := show(d); err != nil {
 			return err
 		}
@@ -153,12 +151,15 @@ func (s *scaler) watch(ctx context.Context, ref *externalscaler.ScaledObjectRef,
 			return status.Error(codes.Unavailable, "The server stops.")
 		case <-tick.C:
 		}
+		if d, _, err = s.demand(ctx, ref); err != nil {
+			return err
+		}
 	}
 }
 
 // GetMetricSpec says that each factory that the pool should have is a replica.
 func (s *scaler) GetMetricSpec(ctx context.Context, ref *externalscaler.ScaledObjectRef) (*externalscaler.GetMetricSpecResponse, error) {
-	if _, err := s.demand(ctx, ref); err != nil {
+	if _, _, err := s.demand(ctx, ref); err != nil {
 		return nil, err
 	}
 	return metricSpec(), nil
@@ -171,7 +172,7 @@ func metricSpec() *externalscaler.GetMetricSpecResponse {
 
 // GetMetrics says how many factories the pool should have.
 func (s *scaler) GetMetrics(ctx context.Context, r *externalscaler.GetMetricsRequest) (*externalscaler.GetMetricsResponse, error) {
-	d, err := s.demand(ctx, r.GetScaledObjectRef())
+	d, _, err := s.demand(ctx, r.GetScaledObjectRef())
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package keda_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"net"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/e2e/dispatchtest"
 	"github.com/fleetboard/fleetboard/handlers/keda"
 	"github.com/fleetboard/fleetboard/handlers/keda/externalscaler"
@@ -20,14 +23,21 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// bearers know one token.
-type bearers struct{ who tenancy.Principal }
+// bearers know the tokens of a principal, of somebody in another workspace, and two that break.
+type bearers struct{ who, other tenancy.Principal }
 
 func (b bearers) Bearer(_ context.Context, token string) (tenancy.Principal, error) {
-	if token != "good" {
-		return tenancy.Principal{}, fault.New(fault.TokenInvalid, "The token is not known.")
+	switch token {
+	case "good":
+		return b.who, nil
+	case "other":
+		return b.other, nil
+	case "breaks":
+		return tenancy.Principal{}, errors.New("the disk is full")
+	case "panics":
+		panic("a defect")
 	}
-	return b.who, nil
+	return tenancy.Principal{}, fault.New(fault.TokenInvalid, "The token is not known.")
 }
 
 type nobody struct{}
@@ -35,7 +45,7 @@ type nobody struct{}
 func (nobody) Publish(...string) {}
 
 // dial returns KEDA's client of a server on the workspace of a fixture, and what ends the server.
-func dial(t *testing.T, w *dispatchtest.Fixture) (externalscaler.ExternalScalerClient, chan struct{}) {
+func dial(t *testing.T, w *dispatchtest.Fixture, log ...slog.Handler) (externalscaler.ExternalScalerClient, chan struct{}) {
 	t.Helper()
 	list, done := pools.NewService(w.DB, nobody{}), make(chan struct{})
 	_, _, err := list.Put(w.Ctx, w.Owner, "gpu", pools.Template{Offers: pools.Offers{Capabilities: []string{"has:gpu"}, Seats: 2}, Max: 3})
@@ -46,7 +56,11 @@ func dial(t *testing.T, w *dispatchtest.Fixture) (externalscaler.ExternalScalerC
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := keda.New(list, bearers{w.Owner}, done)
+	other := dbfactory.Person(dbfactory.Workspace(t, w.DB), tenancy.RoleOwner)
+	if _, _, err := list.Put(w.Ctx, other, "gpu", pools.Template{Offers: pools.Offers{Seats: 1}, Max: 1}); err != nil {
+		t.Fatal(err)
+	}
+	server := keda.New(list, bearers{w.Owner, other}, done, slog.New(append(log, slog.DiscardHandler)[0]))
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))

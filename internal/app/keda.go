@@ -25,7 +25,7 @@ func (a *App) answerKEDA() []runloop.Task {
 	if a.keda == nil {
 		return nil
 	}
-	server := keda.New(a.services.Pools, a.services.Accounts.Tokens, a.done)
+	server := keda.New(a.services.Pools, a.services.Accounts.Tokens, a.done, a.log)
 	return []runloop.Task{{Name: "keda", Run: func(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, server.Stop)
 		defer stop()
