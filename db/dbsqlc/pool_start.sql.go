@@ -95,17 +95,26 @@ func (q *Queries) PoolStartDrain(ctx context.Context, db DBTX, draining bool, wo
 
 const poolStartEnd = `-- name: PoolStartEnd :many
 UPDATE pool_start s SET ended_at = clock_timestamp(), failed = $1, detail = $2
-WHERE s.workspace_id = $3 AND s.factory = $4 AND s.ended_at IS NULL
+WHERE s.workspace_id = $3 AND s.pool_id = $4 AND s.factory = $5 AND s.ended_at IS NULL
 RETURNING s.workspace_id, s.id, s.pool_id, s.factory, s.started_at, s.registered_at, s.drained_at, s.ended_at, s.failed, s.detail, s.by_name
 `
 
-// Notes that a started factory has ended; none is there where that is known.
-func (q *Queries) PoolStartEnd(ctx context.Context, db DBTX, failed bool, detail string, workspaceID uuid.UUID, factory string) ([]PoolStart, error) {
+type PoolStartEndParams struct {
+	Failed      bool
+	Detail      string
+	WorkspaceID uuid.UUID
+	PoolID      uuid.UUID
+	Factory     string
+}
+
+// Notes that a factory that was started for a pool has ended; none is there where that is known.
+func (q *Queries) PoolStartEnd(ctx context.Context, db DBTX, arg PoolStartEndParams) ([]PoolStart, error) {
 	rows, err := db.Query(ctx, poolStartEnd,
-		failed,
-		detail,
-		workspaceID,
-		factory,
+		arg.Failed,
+		arg.Detail,
+		arg.WorkspaceID,
+		arg.PoolID,
+		arg.Factory,
 	)
 	if err != nil {
 		return nil, err
@@ -195,5 +204,16 @@ WHERE s.workspace_id = $1 AND s.factory = $2 AND s.pool_id = $3 AND s.ended_at I
 // A factory has registered that was started for the pool.
 func (q *Queries) PoolStartRegister(ctx context.Context, db DBTX, workspaceID uuid.UUID, factory string, poolID uuid.UUID) error {
 	_, err := db.Exec(ctx, poolStartRegister, workspaceID, factory, poolID)
+	return err
+}
+
+const poolStartSupersede = `-- name: PoolStartSupersede :exec
+UPDATE pool_start s SET ended_at = clock_timestamp(), detail = 'Started again.'
+WHERE s.workspace_id = $1 AND s.factory = $2 AND s.ended_at IS NULL
+`
+
+// Ends the open start of a factory, for whatever pool it was: it is started again.
+func (q *Queries) PoolStartSupersede(ctx context.Context, db DBTX, workspaceID uuid.UUID, factory string) error {
+	_, err := db.Exec(ctx, poolStartSupersede, workspaceID, factory)
 	return err
 }

@@ -14,10 +14,15 @@ WHERE s.workspace_id = @workspace_id AND s.pool_id = @pool_id AND s.factory = @f
 RETURNING s.*;
 
 -- name: PoolStartEnd :many
--- Notes that a started factory has ended; none is there where that is known.
+-- Notes that a factory that was started for a pool has ended; none is there where that is known.
 UPDATE pool_start s SET ended_at = clock_timestamp(), failed = @failed, detail = @detail
-WHERE s.workspace_id = @workspace_id AND s.factory = @factory AND s.ended_at IS NULL
+WHERE s.workspace_id = @workspace_id AND s.pool_id = @pool_id AND s.factory = @factory AND s.ended_at IS NULL
 RETURNING s.*;
+
+-- name: PoolStartSupersede :exec
+-- Ends the open start of a factory, for whatever pool it was: it is started again.
+UPDATE pool_start s SET ended_at = clock_timestamp(), detail = 'Started again.'
+WHERE s.workspace_id = @workspace_id AND s.factory = @factory AND s.ended_at IS NULL;
 
 -- name: PoolStartList :many
 -- The newest starts of a pool.

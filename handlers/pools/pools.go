@@ -130,7 +130,7 @@ func (p *site) ask(c echo.Context, who tenancy.Principal) error {
 	return p.form(c, who, http.StatusOK, name, fill(name, one.Template))
 }
 
-// save makes a pool or replaces its template, or shows the refused form with all that was typed.
+// save makes a pool, or replaces the template of one that is there, or shows the refused form with all that was typed.
 func (p *site) save(c echo.Context, who tenancy.Principal) error {
 	typed, err := web.Form(c)
 	if err != nil {
@@ -138,8 +138,13 @@ func (p *site) save(c echo.Context, who tenancy.Principal) error {
 	}
 	f := fields.Read(typed)
 	in, err := fields.Value(f)
-	if err == nil {
+	isThere := typed.Get("fixed") != ""
+	switch {
+	case err != nil:
+	case isThere:
 		_, _, err = p.Pools.Put(c.Request().Context(), who, in.name, in.template())
+	default:
+		_, err = p.Pools.Make(c.Request().Context(), who, in.name, in.template())
 	}
 	if err == nil {
 		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: in.name + " was saved", Text: "Scalers go by it from now on."})
@@ -149,7 +154,7 @@ func (p *site) save(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	fixed := ""
-	if typed.Get("fixed") != "" {
+	if isThere {
 		fixed = in.name
 	}
 	return p.form(c, who, http.StatusUnprocessableEntity, fixed, f)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -54,8 +55,8 @@ type FactoryStart struct {
 }
 
 // Scale takes note of what a scaler does. A start is granted only where the pool's demand asks
-// for one more factory; a start of the same factory that is open ends. Of a factory that nobody
-// has started, or that has ended, the other steps change nothing.
+// for one more factory; a start of the same factory that is open ends, also one for another pool. Of
+// a factory that nobody has started for this pool, or that has ended, the other steps change nothing.
 //
 // Faults: Forbidden; NotFound; Validation; InUse where no further factory is needed.
 func (s *Service) Scale(ctx context.Context, who tenancy.Principal, pool string, in Scaling) (*FactoryStart, error) {
@@ -96,9 +97,10 @@ func scaleTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID, po
 	case Draining, Undrained:
 		return lastStart(q.PoolStartDrain(ctx, tx, in.Step == Draining, who.Workspace, id, in.Factory))
 	case Ended, Failed:
-		return lastStart(endStart(ctx, tx, who.Workspace, in.Factory, in.Step == Failed, in.Detail))
+		return lastStart(q.PoolStartEnd(ctx, tx, dbsqlc.PoolStartEndParams{WorkspaceID: who.Workspace, PoolID: id, Factory: in.Factory,
+			Failed: in.Step == Failed, Detail: in.Detail}))
 	}
-	if _, err := endStart(ctx, tx, who.Workspace, in.Factory, false, "Started again."); err != nil {
+	if err := q.PoolStartSupersede(ctx, tx, who.Workspace, in.Factory); err != nil {
 		return nil, err
 	}
 	all, err := demandsTx(ctx, tx, who.Workspace)
@@ -184,22 +186,19 @@ func (s *Service) Sample(ctx context.Context) (int, error) {
 //
 // Faults: Validation where there is no such pool; Forbidden.
 func JoinTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name, factory string) (ids.ID, error) {
-	t, known, err := templateTx(ctx, tx, who.Workspace, name)
+	row, known, err := poolTx(ctx, tx, who.Workspace, name)
 	if err != nil {
 		return ids.Nil, err
 	}
 	if !known {
 		return ids.Nil, fault.Invalid("factory.pool", "There is no pool %.64s in this workspace.", name)
 	}
+	t := templateFrom(row)
 	reach := tenancy.Scope{Products: t.ProductScope, Capabilities: capabilities(t.Offers), Factory: factory}
 	if !reaches(who.Scope, reach) {
 		return ids.Nil, fault.New(fault.Forbidden, "This enrolment token does not reach all that the pool %s is for.", name)
 	}
-	id, err := idTx(ctx, tx, who.Workspace, name)
-	if err != nil {
-		return ids.Nil, err
-	}
-	return id, q.PoolStartRegister(ctx, tx, who.Workspace, factory, id)
+	return row.ID, q.PoolStartRegister(ctx, tx, who.Workspace, factory, row.ID)
 }
 
 // capabilities returns what of the offers a token's scope speaks of: all but repos.

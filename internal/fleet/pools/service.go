@@ -48,6 +48,18 @@ func (s *Service) Get(ctx context.Context, who tenancy.Principal, name string) (
 // Put makes a pool, or replaces all of its template, and reports whether it is new. Faults:
 // Forbidden; Validation; InUse where the workspace has as many pools as it may.
 func (s *Service) Put(ctx context.Context, who tenancy.Principal, name string, t Template) (saved Pool, isNew bool, err error) {
+	return s.save(ctx, who, name, t, true)
+}
+
+// Make is Put for a name that no pool has yet; one that a pool has is Validation, too.
+func (s *Service) Make(ctx context.Context, who tenancy.Principal, name string, t Template) (Pool, error) {
+	made, _, err := s.save(ctx, who, name, t, false)
+	return made, err
+}
+
+func (s *Service) save(
+	ctx context.Context, who tenancy.Principal, name string, t Template, replace bool,
+) (saved Pool, isNew bool, err error) {
 	if !who.Can(tenancy.Manage) {
 		return Pool{}, false, fault.New(fault.Forbidden, "Only owners and admins change pools.")
 	}
@@ -59,9 +71,12 @@ func (s *Service) Put(ctx context.Context, who tenancy.Principal, name string, t
 		if err := q.NamedLock(ctx, tx, "pools:"+who.Workspace.String()); err != nil {
 			return err
 		}
-		before, known, err := templateTx(ctx, tx, who.Workspace, name)
+		before, known, err := poolTx(ctx, tx, who.Workspace, name)
 		if err != nil {
 			return err
+		}
+		if known && !replace {
+			return fault.Invalid("name", "There is a pool %s already: edit that one, or take another name.", name)
 		}
 		isNew = !known
 		if isNew {
@@ -76,7 +91,7 @@ func (s *Service) Put(ctx context.Context, who tenancy.Principal, name string, t
 		if err := checkProductsTx(ctx, tx, who.Workspace, t.ProductScope); err != nil {
 			return err
 		}
-		changes := differ(before, t)
+		changes := differ(templateFrom(before), t)
 		if isNew || len(changes) > 0 {
 			if err := saveTx(ctx, tx, who.Workspace, name, t); err != nil {
 				return err

@@ -40,18 +40,13 @@ func templateFrom(p dbsqlc.Pool) Template {
 		Min: p.MinFactories, Max: p.MaxFactories, MinIdle: p.MinIdle, CoolDownSeconds: p.CoolDownSeconds, ProductScope: p.ProductScope}
 }
 
-// templateTx reads the template of a pool, and whether there is one.
-func templateTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (t Template, known bool, err error) {
-	row, err := q.PoolByName(ctx, tx, workspace, name)
+// poolTx reads a pool, and whether there is one.
+func poolTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (row dbsqlc.Pool, known bool, err error) {
+	row, err = q.PoolByName(ctx, tx, workspace, name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return t, false, nil
+		return row, false, nil
 	}
-	return templateFrom(row), err == nil, err
-}
-
-func idTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (ids.ID, error) {
-	row, err := q.PoolByName(ctx, tx, workspace, name)
-	return row.ID, err
+	return row, err == nil, err
 }
 
 // lockTx locks a pool. Fault: NotFound.
@@ -103,12 +98,12 @@ func lanesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]lane, error) {
 }
 
 func historyTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (h History, err error) {
-	row, err := q.PoolByName(ctx, tx, workspace, name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return h, noPool(name)
-	}
+	row, known, err := poolTx(ctx, tx, workspace, name)
 	if err != nil {
 		return h, err
+	}
+	if !known {
+		return h, noPool(name)
 	}
 	pool := row.ID
 	members, err := q.PoolMembers(ctx, tx, workspace, &pool, maxMembers)
@@ -154,10 +149,6 @@ func beginStart(ctx context.Context, tx db.Tx, who tenancy.Principal, pool ids.I
 	row, err := q.PoolStartBegin(ctx, tx, dbsqlc.PoolStartBeginParams{WorkspaceID: who.Workspace, ID: ids.New(), PoolID: pool,
 		Factory: factory, ByName: who.Name})
 	return []dbsqlc.PoolStart{row}, err
-}
-
-func endStart(ctx context.Context, tx db.Tx, workspace ids.ID, factory string, failed bool, detail string) ([]dbsqlc.PoolStart, error) {
-	return q.PoolStartEnd(ctx, tx, failed, detail, workspace, factory)
 }
 
 // lastStart returns the start that a step was about, nil where there is none.
