@@ -34,7 +34,7 @@ func placementPanel(p *Placement) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if p != nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"panel\" id=\"placement\" aria-labelledby=\"place-h\"><header class=\"panel-h\"><h2 id=\"place-h\">Factory</h2></header><p class=\"text-sm\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"panel\" id=\"placement\" aria-labelledby=\"place-h\"><header class=\"panel-h\"><h2 id=\"place-h\">Factory</h2></header><p class=\"px-3 pt-2 text-sm\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

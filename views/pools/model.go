@@ -39,10 +39,7 @@ type Detail struct {
 type Fact struct{ Name, Text string }
 
 // Member is a factory of the pool.
-type Member struct {
-	Name, URL, Text string
-	Tone            ui.Tone
-}
+type Member struct{ Name, URL, Text string }
 
 // Start is a factory that was started.
 type Start struct {
