@@ -207,8 +207,8 @@ WITH looked AS MATERIALIZED (
     (SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.ended_at IS NULL
         AND EXISTS (SELECT FROM agent a WHERE a.workspace_id = f.workspace_id AND a.factory_id = f.id
             AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds))
-    ORDER BY f.name LIMIT $3)
-    UNION SELECT unnest($4::uuid[])
+    ORDER BY f.name LIMIT $4)
+    UNION SELECT a.factory_id FROM agent a WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
 )
 SELECT f.id AS factory_id, f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.unavailable,
     f.seats AS factory_seats, f.draining, beside.taken AS factory_taken, a.id AS agent_id, a.model, a.provider, a.capabilities,
@@ -225,7 +225,7 @@ CROSS JOIN LATERAL (SELECT x.id, x.model, x.provider, x.capabilities, x.max_conc
         (x.terminated_at IS NOT NULL) AS ending FROM agent x
     WHERE x.workspace_id = $1 AND x.factory_id = f.id AND (x.terminated_at IS NULL OR x.ended_gracefully)
         AND x.last_heartbeat_at > clock_timestamp() - make_interval(secs => x.dead_after_seconds)
-    LIMIT $2) a
+    ORDER BY x.id <> ALL($2::uuid[]), x.id LIMIT $3) a
 CROSS JOIN LATERAL (SELECT (count(*) FILTER (WHERE NOT l.follows))::int AS taken, (count(*) FILTER (WHERE l.follows))::int AS follows
     FROM job_lease l WHERE l.workspace_id = $1 AND l.agent_id = a.id OFFSET 0) own
 LEFT JOIN access_token t ON t.workspace_id = $1 AND t.id = a.enrolment_id
@@ -256,15 +256,15 @@ type ScoreFleetRow struct {
 	Now                 time.Time
 }
 
-// Agents that live, of factories that have such: the first ones by name, and those that are asked
-// for. At most so many agents of each. Tokens limit what an agent may have by products and
-// capabilities.
-func (q *Queries) ScoreFleet(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxAgents int, maxFactories int, asking []uuid.UUID) ([]ScoreFleetRow, error) {
+// Agents that live, of factories that have such: the first ones by name, and those of the agents that
+// ask. At most so many agents of each, those that ask first. Tokens limit what an agent may have by
+// products and capabilities.
+func (q *Queries) ScoreFleet(ctx context.Context, db DBTX, workspaceID uuid.UUID, asking []uuid.UUID, maxAgents int, maxFactories int) ([]ScoreFleetRow, error) {
 	rows, err := db.Query(ctx, scoreFleet,
 		workspaceID,
+		asking,
 		maxAgents,
 		maxFactories,
-		asking,
 	)
 	if err != nil {
 		return nil, err

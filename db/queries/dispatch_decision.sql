@@ -34,15 +34,15 @@ DELETE FROM dispatch_decision d WHERE d.workspace_id = @workspace_id AND (d.job_
     ORDER BY o.at LIMIT @max_rows);
 
 -- name: ScoreFleet :many
--- Agents that live, of factories that have such: the first ones by name, and those that are asked
--- for. At most so many agents of each. Tokens limit what an agent may have by products and
--- capabilities.
+-- Agents that live, of factories that have such: the first ones by name, and those of the agents that
+-- ask. At most so many agents of each, those that ask first. Tokens limit what an agent may have by
+-- products and capabilities.
 WITH looked AS MATERIALIZED (
     (SELECT f.id FROM factory f WHERE f.workspace_id = @workspace_id AND f.ended_at IS NULL
         AND EXISTS (SELECT FROM agent a WHERE a.workspace_id = f.workspace_id AND a.factory_id = f.id
             AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds))
     ORDER BY f.name LIMIT @max_factories)
-    UNION SELECT unnest(@asking::uuid[])
+    UNION SELECT a.factory_id FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = ANY(@asking::uuid[])
 )
 SELECT f.id AS factory_id, f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.unavailable,
     f.seats AS factory_seats, f.draining, beside.taken AS factory_taken, a.id AS agent_id, a.model, a.provider, a.capabilities,
@@ -59,7 +59,7 @@ CROSS JOIN LATERAL (SELECT x.id, x.model, x.provider, x.capabilities, x.max_conc
         (x.terminated_at IS NOT NULL) AS ending FROM agent x
     WHERE x.workspace_id = @workspace_id AND x.factory_id = f.id AND (x.terminated_at IS NULL OR x.ended_gracefully)
         AND x.last_heartbeat_at > clock_timestamp() - make_interval(secs => x.dead_after_seconds)
-    LIMIT @max_agents) a
+    ORDER BY x.id <> ALL(@asking::uuid[]), x.id LIMIT @max_agents) a
 CROSS JOIN LATERAL (SELECT (count(*) FILTER (WHERE NOT l.follows))::int AS taken, (count(*) FILTER (WHERE l.follows))::int AS follows
     FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.agent_id = a.id OFFSET 0) own
 LEFT JOIN access_token t ON t.workspace_id = @workspace_id AND t.id = a.enrolment_id;

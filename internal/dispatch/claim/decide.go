@@ -25,7 +25,7 @@ func (c *comparer) shadow() error {
 	for _, i := range c.items {
 		taken = append(taken, i.taken...)
 		if len(i.taken) > 0 {
-			asking = append(asking, i.agent.FactoryID)
+			asking = append(asking, i.agent.ID)
 		}
 	}
 	if len(taken) == 0 {
@@ -47,7 +47,7 @@ func (c *comparer) shadow() error {
 	return nil
 }
 
-// compare reads jobs, and the factories that could have them.
+// compare reads jobs, and the factories that could have them, with the agents that ask.
 func (c *comparer) compare(list, asking []ids.ID) (map[ids.ID]decision.Job, *decision.Snapshot, error) {
 	jobs, err := decision.JobsTx(c.ctx, c.tx, c.workspace, list, func(id int64) ([]string, string, error) {
 		l, err := c.s.lanes.one(c.ctx, c.tx, c.workspace, id)

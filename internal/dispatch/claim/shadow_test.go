@@ -235,3 +235,22 @@ func TestOldDecisionsGo(t *testing.T) {
 		t.Errorf("left %v and %v", w.decisions(old), w.decisions(young))
 	}
 }
+
+// Of a factory with many agents the one that asks is compared, however much else they lack.
+func TestShadowLooksAtTheAgentThatAsks(t *testing.T) {
+	w := newTestWorkspace(t)
+	w.inMode(setting.Shadow)
+	for i := range 20 {
+		w.Agent(fmt.Sprintf("plain-%d", i), at("mac-1", 40))
+	}
+	needs := make([]string, jobs.MaxCapabilities)
+	for i := range needs {
+		needs[i] = fmt.Sprintf("has:%s-%d", strings.Repeat("x", 50), i)
+	}
+	able := w.Agent("able", at("mac-1", 40), func(r *fleet.Registration) { r.Capabilities = needs })
+	j := w.Job("wants much", func(n *jobs.New) { n.Capabilities = needs })
+	w.Claim(able)
+	if d := w.decisions(j)[0]; d.Class != decision.Same || d.Best != "mac-1" {
+		t.Errorf("decided %+v", d)
+	}
+}

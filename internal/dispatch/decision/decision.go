@@ -74,7 +74,7 @@ func classify(d score.Decision, chosen string, feasible bool) (Class, string) {
 		return Infeasible, fmt.Sprintf("No claim would have given it to %s, the best by score.", d.Chosen)
 	case !got.Eligible:
 		return Stale, fmt.Sprintf("By what was compared %s could not take it (%s), and then it could.", chosen,
-			cmp.Or(strings.Join(got.Missing, ", "), "not looked at"))
+			cmp.Or(someOf(got.Missing), "not looked at"))
 	case !found || chosen == d.Chosen:
 		return Same, fmt.Sprintf("No factory suits it better than %s (%.2f).", chosen, got.Score)
 	case d.Suits(chosen):
@@ -84,8 +84,16 @@ func classify(d score.Decision, chosen string, feasible bool) (Class, string) {
 		Differences(best.Parts, got.Parts))
 }
 
-// maxReasons is how many parts an explanation names.
+// maxReasons is how many parts an explanation names, or things that a factory lacks.
 const maxReasons = 3
+
+// someOf names the first maxReasons of a list, and how many more there are.
+func someOf(list []string) string {
+	if more := len(list) - maxReasons; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:maxReasons], ", "), more)
+	}
+	return strings.Join(list, ", ")
+}
 
 // Differences names the parts in which the better one is ahead, the largest lead first.
 func Differences(better, worse score.Parts) string {

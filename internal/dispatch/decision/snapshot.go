@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxAgents is how many agents of a factory are looked at.
+	// maxAgents is how many agents of a factory are looked at, those that ask first.
 	maxAgents = 16
 	// maxEnds is how many of the last attempts of an agent, and of a job, are looked at.
 	maxEnds = 8
@@ -76,8 +76,8 @@ type Agent struct {
 	seats, taken int      // of its factory
 }
 
-// SnapshotTx reads the factories that may take jobs, and those that ask whatever they are. barred says
-// of which products budgets keep the jobs from an agent; nil is of none.
+// SnapshotTx reads the factories that may take jobs, and those of the agents that ask whatever they are.
+// barred says of which products budgets keep the jobs from an agent; nil is of none.
 func (r *Reader) SnapshotTx(
 	ctx context.Context, tx db.Tx, workspace ids.ID, asking []ids.ID, barred func(Agent) []string,
 ) (*Snapshot, error) {

@@ -22,7 +22,7 @@ var q = dbsqlc.New()
 
 // agentsTx reads the agents that are compared, and when that was.
 func agentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, asking []ids.ID) (at time.Time, list []Agent, err error) {
-	rows, err := q.ScoreFleet(ctx, tx, workspace, maxAgents, score.MaxCandidates, asking)
+	rows, err := q.ScoreFleet(ctx, tx, workspace, asking, maxAgents, score.MaxCandidates)
 	for _, r := range rows {
 		a, err := agentFrom(r)
 		if err != nil {
