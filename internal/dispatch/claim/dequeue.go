@@ -128,11 +128,8 @@ func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
 				return nil, err
 			}
 		}
-		heads = b.headsFor(c, heads)
-		if err := forgetIdle(b, c, heads); err != nil {
-			return nil, err
-		}
-		heads = slices.DeleteFunc(heads, func(h head) bool { return dry[h.lane] })
+		b.forgetIdle(c, heads)
+		heads = slices.DeleteFunc(b.headsFor(c, heads), func(h head) bool { return dry[h.lane] })
 		if len(heads) == 0 && len(b.watermarks) > 0 {
 			b.watermarks = nil // once more, from the top
 			continue

@@ -34,8 +34,9 @@ type servedKey struct {
 type served struct {
 	lanes    []int64
 	products map[int64]ids.ID
-	number   uint64 // of the list of lanes
-	matched  int    // how many lanes of that list were looked at
+	partly   map[ids.ID]bool // products with lanes that it does not serve
+	number   uint64          // of the list of lanes
+	matched  int             // how many lanes of that list were looked at
 }
 
 func newServedLanes() *servedLanes {
@@ -60,7 +61,7 @@ func (s *servedLanes) of(workspace ids.ID, list laneList, class [sha256.Size]byt
 	known, ok := s.known.Get(key)
 	s.mu.Unlock()
 	if !ok || known.number != list.number || known.matched > len(list.lanes) {
-		known = served{lanes: []int64{}, products: map[int64]ids.ID{}, number: list.number}
+		known = served{lanes: []int64{}, products: map[int64]ids.ID{}, partly: map[ids.ID]bool{}, number: list.number}
 	}
 	if ok && known.matched == len(list.lanes) {
 		return known
@@ -69,13 +70,19 @@ func (s *servedLanes) of(workspace ids.ID, list laneList, class [sha256.Size]byt
 	fresh.matched = len(list.lanes)
 	shared := ok && known.matched > 0
 	for _, l := range list.lanes[known.matched:] {
-		if !serves(l) {
+		does := serves(l)
+		if !does && fresh.partly[l.ProductID] {
 			continue
 		}
 		if shared {
-			fresh.lanes, fresh.products, shared = slices.Clone(fresh.lanes), maps.Clone(fresh.products), false
+			fresh.lanes, fresh.products, fresh.partly = slices.Clone(fresh.lanes), maps.Clone(fresh.products), maps.Clone(fresh.partly)
+			shared = false
 		}
-		fresh.lanes, fresh.products[l.ID] = append(fresh.lanes, l.ID), l.ProductID
+		if does {
+			fresh.lanes, fresh.products[l.ID] = append(fresh.lanes, l.ID), l.ProductID
+		} else {
+			fresh.partly[l.ProductID] = true
+		}
 	}
 	s.mu.Lock()
 	s.known.Add(key, fresh)

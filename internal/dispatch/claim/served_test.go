@@ -59,6 +59,25 @@ func TestALaneIsMatchedOnceWithAClass(t *testing.T) {
 	}
 }
 
+// A product is known to be served in part as soon as one of its lanes is not served, and what was
+// given before stays as it was.
+func TestAProductIsServedInPart(t *testing.T) {
+	s, workspace, whole, part := newServedLanes(), ids.New(), ids.New(), ids.New()
+	list := laneList{number: 1, lanes: []lane{{ID: 1, ProductID: whole}, {ID: 2, ProductID: part}}}
+	of := func(list laneList) served {
+		return s.of(workspace, list, [32]byte{}, func(l lane) bool { return l.Factory == "" })
+	}
+	before := of(list)
+	if len(before.partly) != 0 {
+		t.Errorf("of all lanes that it serves some are not: %v", before.partly)
+	}
+	list.lanes = append(slices.Clone(list.lanes), lane{ID: 3, ProductID: part, Factory: "other"}, lane{ID: 4, ProductID: part, Factory: "other"})
+	after := of(list)
+	if len(after.partly) != 1 || !after.partly[part] || len(after.lanes) != 2 || len(before.partly) != 0 {
+		t.Errorf("with lanes of another factory: %v; before %v", after, before)
+	}
+}
+
 // However many lanes are made, the claims of a workspace are woken at once and then a few times a
 // second, and the last one is not missed.
 func TestNewLanesWakeAFewTimesASecond(t *testing.T) {

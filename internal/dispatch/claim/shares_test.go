@@ -155,3 +155,23 @@ func TestWeightsHoldFromTheNextClaimOn(t *testing.T) {
 		}
 	}
 }
+
+// A product that gives nothing for a moment comes back with the turns that it has had.
+func TestAPausedProductKeepsItsTurns(t *testing.T) {
+	w := newTestWorkspace(t)
+	w.Product("a", jobs.ProductSettings{})
+	w.Product("b", jobs.ProductSettings{})
+	w.fill("a", 50)
+	w.fill("b", 50)
+	crew := w.crew(2)
+	w.take(crew[0], 2)
+	crew[1].Scope.Products = []string{"b"}
+	w.take(crew[1], 10)
+	w.Product("b", jobs.ProductSettings{Paused: true})
+	w.take(crew[0], 1)
+	w.Product("b", jobs.ProductSettings{})
+	count := products{}
+	if count.add(w.take(crew[0], 5)); count["b"] > 0 {
+		t.Errorf("after its pause b, which had more than its share, is given %v", count)
+	}
+}

@@ -53,13 +53,9 @@ func findLeast(heads []head, ofFirst func(head) bool) int {
 	return least
 }
 
-// forgetIdle takes the turns of the products that the claim could be given jobs of and that have
-// no ready ones.
-func forgetIdle(b *claimBatch, c *claimItem, heads []head) error {
-	lanes, err := b.s.lanes.of(b.ctx, b.tx, b.workspace, 0)
-	if err != nil {
-		return err
-	}
+// forgetIdle takes the turns of the products that the claim sees all lanes of and that have no ready
+// job there. One that is paused, or kept from this claim, keeps its turns.
+func (b *claimBatch) forgetIdle(c *claimItem, heads []head) {
 	urgency := func(product ids.ID) (int, bool) {
 		at := slices.IndexFunc(heads, func(h head) bool { return c.products[h.lane] == product })
 		if at < 0 {
@@ -67,11 +63,5 @@ func forgetIdle(b *claimBatch, c *claimItem, heads []head) error {
 		}
 		return heads[at].priority, true
 	}
-	b.s.strides.forgetIdle(b.workspace, urgency, func(product ids.ID) bool {
-		return !slices.ContainsFunc(lanes.lanes, func(l lane) bool {
-			_, served := c.products[l.ID]
-			return l.ProductID == product && !served
-		})
-	})
-	return nil
+	b.s.strides.forgetIdle(b.workspace, urgency, func(product ids.ID) bool { return !c.partly[product] })
 }
