@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/dispatch/score"
+	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 )
 
 // Workload is a fleet and what comes to it.
@@ -47,11 +48,8 @@ func Workloads() []Workload {
 	}
 }
 
-// Weights are those of a workspace where nobody has changed any.
-var Weights = score.Weights{CapabilityFit: 3, Affinity: 3, Load: 2, CostFit: 1, Health: 3, Starvation: 2, AntiAffinity: 4}
-
-// Affinity is for how long a job waits for a warm factory without a seat there.
-const Affinity = 5 * time.Second
+// defaults are the settings of a workspace where nobody has changed any.
+var defaults = setting.Default()
 
 // Result is what has come out of one run.
 type Result struct {
@@ -245,6 +243,7 @@ func (s *world) pull() (*job, *host) {
 
 // target returns the first job that is not better off waiting, and the host that suits it best.
 func (s *world) target() (*job, *host) {
+	affinity := time.Duration(defaults.AffinitySeconds) * time.Second
 	var fleet *score.Fleet
 	for _, j := range s.queue {
 		if j.left || !slices.ContainsFunc(s.hosts, func(h *host) bool { return h.free > 0 && h.mayRun(j) }) {
@@ -255,10 +254,10 @@ func (s *world) target() (*job, *host) {
 			fleet = &f
 		}
 		waited := s.now - j.ready
-		d := fleet.Decide(s.describe(j), Weights)
-		if d.AwaitsWarm() != "" && waited < Affinity {
+		d := fleet.Decide(s.describe(j), defaults.Weights)
+		if d.AwaitsWarm() != "" && waited < affinity {
 			if waited == 0 {
-				s.at(event{at: j.ready + Affinity, wake: true})
+				s.at(event{at: j.ready + affinity, wake: true})
 			}
 			continue
 		}

@@ -3,7 +3,6 @@ package claim
 import (
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/dispatch/decision"
-	"github.com/fleetboard/fleetboard/internal/dispatch/score"
 	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
@@ -38,7 +37,7 @@ func (c *comparer) shadow() error {
 	for _, i := range c.items {
 		for _, id := range i.taken {
 			if j, known := jobs[id]; known {
-				d := snapshot.Decide(j, score.Weights(c.settings.Weights))
+				d := snapshot.Decide(j, c.settings.Weights)
 				c.found = append(c.found, decision.New(snapshot, j, i.agent.Factory, d))
 				snapshot.Take(i.agent.Factory, i.agent.ID)
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fleetboard/fleetboard/internal/dispatch/score"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
@@ -39,9 +40,10 @@ type Settings struct {
 	Mode Mode `json:"mode"`
 	// OfferSeconds is how long an offer to a factory stands, and AffinitySeconds for how long a
 	// job waits for the factory that has its files.
-	OfferSeconds    int     `json:"offer_seconds"`
-	AffinitySeconds int     `json:"affinity_seconds"`
-	Weights         Weights `json:"weights"`
+	OfferSeconds    int `json:"offer_seconds"`
+	AffinitySeconds int `json:"affinity_seconds"`
+	// Weights say what counts how much where factories are compared.
+	Weights score.Weights `json:"weights"`
 	// PreemptGap is by how much a job must be more urgent than one that runs to take its seat;
 	// 0 is never.
 	PreemptGap int `json:"preempt_gap"`
@@ -50,17 +52,6 @@ type Settings struct {
 	// ProductWeights are the products' shares of what is given out, by name. Others weigh 1.
 	ProductWeights map[string]int `json:"product_weights"`
 	ShortJobsFirst bool           `json:"short_jobs_first"`
-}
-
-// Weights is what counts how much where factories are compared.
-type Weights struct {
-	CapabilityFit int `json:"capability_fit"`
-	Affinity      int `json:"affinity"`
-	Load          int `json:"load"`
-	CostFit       int `json:"cost_fit"`
-	Health        int `json:"health"`
-	Starvation    int `json:"starvation"`
-	AntiAffinity  int `json:"anti_affinity"`
 }
 
 // Default returns the settings of a workspace where nobody has changed any.
@@ -88,16 +79,16 @@ var Numbers = []Number{
 	{"preempt_gap", 0, 10, 0, func(s *Settings) *int { return &s.PreemptGap }, func(c Change) *int { return c.PreemptGap }},
 	{"ageing_minutes", 0, MaxAgeingMinutes, 0, func(s *Settings) *int { return &s.AgeingMinutes },
 		func(c Change) *int { return c.AgeingMinutes }},
-	weight("capability_fit", 3, func(w *Weights) *int { return &w.CapabilityFit }),
-	weight("affinity", 3, func(w *Weights) *int { return &w.Affinity }),
-	weight("load", 2, func(w *Weights) *int { return &w.Load }),
-	weight("cost_fit", 1, func(w *Weights) *int { return &w.CostFit }),
-	weight("health", 3, func(w *Weights) *int { return &w.Health }),
-	weight("starvation", 2, func(w *Weights) *int { return &w.Starvation }),
-	weight("anti_affinity", 4, func(w *Weights) *int { return &w.AntiAffinity }),
+	weight("capability_fit", 3, func(w *score.Weights) *int { return &w.CapabilityFit }),
+	weight("affinity", 3, func(w *score.Weights) *int { return &w.Affinity }),
+	weight("load", 2, func(w *score.Weights) *int { return &w.Load }),
+	weight("cost_fit", 1, func(w *score.Weights) *int { return &w.CostFit }),
+	weight("health", 3, func(w *score.Weights) *int { return &w.Health }),
+	weight("starvation", 2, func(w *score.Weights) *int { return &w.Starvation }),
+	weight("anti_affinity", 4, func(w *score.Weights) *int { return &w.AntiAffinity }),
 }
 
-func weight(name string, usual int, at func(*Weights) *int) Number {
+func weight(name string, usual int, at func(*score.Weights) *int) Number {
 	return Number{"weights." + name, 0, MaxWeight, usual, func(s *Settings) *int { return at(&s.Weights) }, func(c Change) *int {
 		if n, given := c.Weights[name]; given {
 			return &n
