@@ -132,7 +132,11 @@ WITH RECURSIVE head AS (
         ) either ORDER BY either.lane_id, either.priority DESC LIMIT 1
     ) n
 )
-SELECT h.ready_at, clock_timestamp()::timestamptz AS now FROM head h ORDER BY h.ready_at LIMIT 1
+SELECT o.ready_at::timestamptz AS ready_at, clock_timestamp()::timestamptz AS now FROM (
+    SELECT h.ready_at FROM head h
+    UNION ALL
+    (SELECT r.ready_at FROM job_ready r WHERE r.workspace_id = $1 AND r.place <> r.ready_at ORDER BY r.ready_at LIMIT 1)
+) o ORDER BY o.ready_at LIMIT 1
 `
 
 type JobReadySinceRow struct {
@@ -141,8 +145,8 @@ type JobReadySinceRow struct {
 }
 
 // When the job that is ready longest became so; no row where none is ready. Of each
-// lane and priority the first is looked at, found by skipping from one to the next; one that
-// ageing has raised may hide behind it.
+// lane and priority the first is looked at, found by skipping from one to the next. One that was
+// raised may stand behind others that are ready since later: the oldest of these is looked at too.
 func (q *Queries) JobReadySince(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]JobReadySinceRow, error) {
 	rows, err := db.Query(ctx, jobReadySince, workspaceID)
 	if err != nil {

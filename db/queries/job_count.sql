@@ -11,8 +11,8 @@ GROUP BY p.name, c.status HAVING sum(c.jobs) <> 0 ORDER BY p.name, c.status;
 
 -- name: JobReadySince :many
 -- When the job that is ready longest became so; no row where none is ready. Of each
--- lane and priority the first is looked at, found by skipping from one to the next; one that
--- ageing has raised may hide behind it.
+-- lane and priority the first is looked at, found by skipping from one to the next. One that was
+-- raised may stand behind others that are ready since later: the oldest of these is looked at too.
 WITH RECURSIVE head AS (
     (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = @workspace_id
     ORDER BY r.lane_id, r.priority DESC, r.place, r.job_id LIMIT 1)
@@ -29,7 +29,11 @@ WITH RECURSIVE head AS (
         ) either ORDER BY either.lane_id, either.priority DESC LIMIT 1
     ) n
 )
-SELECT h.ready_at, clock_timestamp()::timestamptz AS now FROM head h ORDER BY h.ready_at LIMIT 1;
+SELECT o.ready_at::timestamptz AS ready_at, clock_timestamp()::timestamptz AS now FROM (
+    SELECT h.ready_at FROM head h
+    UNION ALL
+    (SELECT r.ready_at FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.place <> r.ready_at ORDER BY r.ready_at LIMIT 1)
+) o ORDER BY o.ready_at LIMIT 1;
 
 -- name: JobCountWorkspaces :many
 -- For the system role: where there is something to sum up, found by skipping from

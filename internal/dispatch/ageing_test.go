@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
@@ -137,5 +138,27 @@ func TestAgeingWaitsForNobody(t *testing.T) {
 	}
 	if n := w.age(); n != 1 {
 		t.Errorf("%d jobs were raised afterwards", n)
+	}
+}
+
+// The age of the job that is ready longest is told, also of one that waits behind others that it has
+// come to by being raised.
+func TestTheOldestReadyJobIsKnownThoughItWasRaised(t *testing.T) {
+	w := newTestWorkspace(t)
+	w.ageBy(10)
+	w.Job("low", priority(0))
+	w.waited(35)
+	w.Job("urgent", priority(4))
+	w.waited(36)
+	w.age()
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job_ready WHERE priority = 7`); n != 2 {
+		t.Fatalf("%d jobs stand at one priority; want 2", n)
+	}
+	stats, err := w.Jobs.Stats(w.Ctx, w.Owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if age := stats.OldestReadyAge; age == nil || *age < 71*time.Minute {
+		t.Errorf("the oldest ready job is ready for %v", age)
 	}
 }
