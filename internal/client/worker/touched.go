@@ -15,9 +15,9 @@ const (
 	// lookShare: a look that takes long is followed by a rest so many times as long.
 	lookShare = 20
 	// maxTouching is how many leases tell files in one heartbeat, maxToldBytes how long those are
-	// together.
+	// together: half of what a body may have, which also holds what JSON adds to them.
 	maxTouching  = 100
-	maxToldBytes = 256 << 10
+	maxToldBytes = 128 << 10
 	// maxTouchedBytes is how long a path may be.
 	maxTouchedBytes = 1024
 )

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,6 +50,31 @@ func TestTouchedFilesAreToldOnce(t *testing.T) {
 	l.files.see([]string{"z"})
 	tell(&api.Error{Problem: api.Problem{Code: api.ProblemCodeValidationFailed}}, "z")
 	tell(nil)
+}
+
+// However many files are told of how many attempts, the heartbeat is no longer than a body may be.
+func TestTouchedFilesLeaveRoomInAHeartbeat(t *testing.T) {
+	var held []*lease
+	for i := range 5 {
+		l := newLease(fmt.Sprint("FB-", i), 1, 0)
+		files := make([]string, api.MaxProgressReportFilesTouched)
+		for n := range files {
+			files[n] = fmt.Sprintf("internal/package/of/%d/%d", i, n)
+		}
+		l.files.see(files)
+		held = append(held, l)
+	}
+	told := 0
+	body := []any{}
+	for _, list := range takeTouched(held) {
+		told += len(list)
+		body = append(body, list)
+	}
+	raw, err := json.Marshal(body)
+	const bodyLimit, others = 256 << 10, 32 << 10
+	if err != nil || len(raw) > bodyLimit-others || told < 2*api.MaxProgressReportFilesTouched {
+		t.Errorf("%d files are %d bytes, %v", told, len(raw), err)
+	}
 }
 
 // The server refuses no name that the worker tells.
