@@ -14,12 +14,13 @@ import (
 )
 
 const collisionList = `-- name: CollisionList :many
-SELECT c.job_id, o.key, p.name AS product, x.agent, x.factory, c.paths, c.path_count, c.since FROM job_collision c
+SELECT c.job_id, o.key, p.name AS product, x.agent, x.factory, c.paths[1:$1::int]::text[] AS paths, c.path_count, c.since
+FROM job_collision c
 JOIN job_lease l ON l.workspace_id = c.workspace_id AND l.job_id = c.job_id AND l.epoch = c.epoch
 JOIN job_lease x ON x.workspace_id = c.workspace_id AND x.job_id = c.other_id AND x.epoch = c.other_epoch
 JOIN job o ON o.workspace_id = c.workspace_id AND o.id = c.other_id
 JOIN product p ON p.workspace_id = o.workspace_id AND p.id = o.product_id
-WHERE c.workspace_id = $1 AND c.job_id = ANY($2::uuid[])
+WHERE c.workspace_id = $2 AND c.job_id = ANY($3::uuid[])
 ORDER BY c.job_id, c.since, o.key
 `
 
@@ -34,9 +35,9 @@ type CollisionListRow struct {
 	Since     time.Time
 }
 
-// What jobs that are worked on collide with, the oldest first.
-func (q *Queries) CollisionList(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID) ([]CollisionListRow, error) {
-	rows, err := db.Query(ctx, collisionList, workspaceID, jobIds)
+// What jobs that are worked on collide with, the oldest first, with at most so many of the paths.
+func (q *Queries) CollisionList(ctx context.Context, db DBTX, maxPaths int, workspaceID uuid.UUID, jobIds []uuid.UUID) ([]CollisionListRow, error) {
+	rows, err := db.Query(ctx, collisionList, maxPaths, workspaceID, jobIds)
 	if err != nil {
 		return nil, err
 	}

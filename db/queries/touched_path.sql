@@ -92,8 +92,9 @@ JOIN job o ON o.workspace_id = @workspace_id AND o.id = t.other_id
 ORDER BY t.job_id, t.other_id;
 
 -- name: CollisionList :many
--- What jobs that are worked on collide with, the oldest first.
-SELECT c.job_id, o.key, p.name AS product, x.agent, x.factory, c.paths, c.path_count, c.since FROM job_collision c
+-- What jobs that are worked on collide with, the oldest first, with at most so many of the paths.
+SELECT c.job_id, o.key, p.name AS product, x.agent, x.factory, c.paths[1:@max_paths::int]::text[] AS paths, c.path_count, c.since
+FROM job_collision c
 JOIN job_lease l ON l.workspace_id = c.workspace_id AND l.job_id = c.job_id AND l.epoch = c.epoch
 JOIN job_lease x ON x.workspace_id = c.workspace_id AND x.job_id = c.other_id AND x.epoch = c.other_epoch
 JOIN job o ON o.workspace_id = c.workspace_id AND o.id = c.other_id

@@ -130,6 +130,7 @@ type Card struct {
 	Why   Reason
 	Moves []Move
 	Spent spend.Spent // on it so far
-	// Collisions are other jobs that are worked on and touch the same files.
+	// Collisions are other jobs that are worked on and touch the same files, each with cardPaths of
+	// them.
 	Collisions []collisions.Collision
 }

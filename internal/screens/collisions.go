@@ -11,9 +11,13 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// collisions reads what the jobs collide with. It costs a statement where a job of them is worked on
-// in a repo and some agent of the workspace says which files it touches.
-func (r *reader) collisions(list []jobs.Job) (map[ids.ID][]collisions.Collision, error) {
+// cardPaths is how many paths a card has of each collision.
+const cardPaths = 1
+
+// collisions reads what the jobs collide with, each with at most so many paths. It costs a statement
+// where a job of them is worked on in a repo and some agent of the workspace says which files it
+// touches.
+func (r *reader) collisions(list []jobs.Job, paths int) (map[ids.ID][]collisions.Collision, error) {
 	if !r.snap.Touches {
 		return nil, nil
 	}
@@ -26,13 +30,13 @@ func (r *reader) collisions(list []jobs.Job) (map[ids.ID][]collisions.Collision,
 	if len(leased) == 0 {
 		return nil, nil
 	}
-	return collisions.ListTx(r.ctx, r.tx, r.workspace, leased)
+	return collisions.ListTx(r.ctx, r.tx, r.workspace, leased, paths)
 }
 
 // collisionsTx reads what one job collides with.
 func collisionsTx(ctx context.Context, tx db.Tx, workspace ids.ID, j jobs.Job, snap fleet.Snapshot) ([]collisions.Collision, error) {
 	r := reader{ctx: ctx, tx: tx, workspace: workspace, snap: snap}
-	found, err := r.collisions([]jobs.Job{j})
+	found, err := r.collisions([]jobs.Job{j}, collisions.MaxPaths)
 	return found[j.ID], err
 }
 
@@ -54,7 +58,7 @@ func (s *Service) Collisions(ctx context.Context, who tenancy.Principal, keyOrID
 		if found.Touched, err = collisions.TouchedTx(ctx, tx, who.Workspace, job.ID); err != nil {
 			return err
 		}
-		of, err := collisions.ListTx(ctx, tx, who.Workspace, []ids.ID{job.ID})
+		of, err := collisions.ListTx(ctx, tx, who.Workspace, []ids.ID{job.ID}, collisions.MaxPaths)
 		found.List = of[job.ID]
 		return err
 	})

@@ -105,7 +105,7 @@ func (r *reader) cards(list []ids.ID) ([]Card, error) {
 			return nil, err
 		}
 	}
-	collide, err := r.collisions(found)
+	collide, err := r.collisions(found, cardPaths)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@ const (
 	MaxTouched = 5000
 	// MaxOthers is how many other jobs one is known to collide with.
 	MaxOthers = 20
-	// maxPaths is how many paths of a collision are named, maxEventPaths how many in its event.
-	maxPaths      = 50
+	// MaxPaths is how many paths of a collision are kept, maxEventPaths how many its event names.
+	MaxPaths      = 50
 	maxEventPaths = 5
 )
 
@@ -146,7 +146,7 @@ func groupPairs(own Lease, others []other) []pair {
 	var pairs []pair
 	for _, group := range groupByJob(others) {
 		p := pair{job: own, other: group[0].Lease, count: len(group)}
-		for _, o := range group[:min(len(group), maxPaths)] {
+		for _, o := range group[:min(len(group), MaxPaths)] {
 			p.paths = append(p.paths, o.path)
 		}
 		pairs = append(pairs, p, pair{job: p.other, other: own, paths: p.paths, count: p.count})

@@ -93,9 +93,10 @@ func endTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]pa
 	return pairs, nil
 }
 
-// ListTx reads what those of the jobs collide with that are worked on, the oldest collisions first.
-func ListTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[ids.ID][]Collision, error) {
-	rows, err := q.CollisionList(ctx, tx, workspace, jobs)
+// ListTx reads what those of the jobs collide with that are worked on, the oldest collisions first,
+// each with at most so many paths.
+func ListTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID, paths int) (map[ids.ID][]Collision, error) {
+	rows, err := q.CollisionList(ctx, tx, paths, workspace, jobs)
 	if err != nil {
 		return nil, err
 	}
