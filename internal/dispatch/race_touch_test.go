@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -155,5 +156,21 @@ func TestTouchedFilesHoldNoSecret(t *testing.T) {
 	}
 	if n := dbfactory.Int(t, w.DB, "SELECT count(*) FROM touched_path"); n != 2 {
 		t.Errorf("%d paths are kept", n)
+	}
+}
+
+// A path that is too long without the secrets in it is not compared, and the rest is.
+func TestTouchedFilesThatGetTooLongAreLeftOut(t *testing.T) {
+	w := newTestWorkspace(t)
+	agent := w.Agent("claude-1")
+	w.Job("one", inRepo("ledger-api"), func(n *jobs.New) {
+		n.InputContext, n.SecretKeys = []byte(`{"TOKEN":"k7f3"}`), []string{"TOKEN"}
+	})
+	long := strings.Repeat("\U0001F600", 190) + strings.Repeat("k7f3", 64)
+	if err := w.touches(agent, w.Claim(agent), long, "go.mod"); err != nil {
+		t.Fatal(err)
+	}
+	if n := dbfactory.Int(t, w.DB, "SELECT count(*) FROM touched_path WHERE path = 'go.mod'"); n != 1 {
+		t.Error("the other file is not kept")
 	}
 }

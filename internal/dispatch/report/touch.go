@@ -79,11 +79,14 @@ func (s *Service) touch(ctx context.Context, who tenancy.Principal, ref lease.Re
 	return dropped, err
 }
 
-// cleanPaths returns paths without the values of secrets, each once.
+// cleanPaths returns paths without the values of secrets, each once. One that is too long without
+// them is left out.
 func cleanPaths(red *redact.Redactor, files []string) []string {
 	list := make([]string, 0, len(files))
 	for _, path := range files {
-		list = append(list, red.Cut(strings.TrimSuffix(path, "/"), jobs.MaxFile))
+		if path = red.Cut(strings.TrimSuffix(path, "/"), jobs.MaxFile); len(path) <= collisions.MaxPathBytes {
+			list = append(list, path)
+		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
