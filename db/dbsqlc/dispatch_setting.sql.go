@@ -92,18 +92,6 @@ func (q *Queries) DispatchSettingSave(ctx context.Context, db DBTX, arg Dispatch
 	return err
 }
 
-const dispatchWeightSave = `-- name: DispatchWeightSave :execrows
-UPDATE product SET dispatch_weight = $1 WHERE workspace_id = $2 AND name = $3
-`
-
-func (q *Queries) DispatchWeightSave(ctx context.Context, db DBTX, weight int, workspaceID uuid.UUID, name string) (int64, error) {
-	result, err := db.Exec(ctx, dispatchWeightSave, weight, workspaceID, name)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const dispatchWeights = `-- name: DispatchWeights :many
 SELECT id, name, dispatch_weight FROM product WHERE workspace_id = $1 AND dispatch_weight <> 1 ORDER BY name
 `
@@ -128,6 +116,33 @@ func (q *Queries) DispatchWeights(ctx context.Context, db DBTX, workspaceID uuid
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const dispatchWeightsSave = `-- name: DispatchWeightsSave :many
+UPDATE product p SET dispatch_weight = w.weight
+FROM (SELECT unnest($2::text[]) AS name, unnest($3::smallint[]) AS weight) w
+WHERE p.workspace_id = $1 AND p.name = w.name RETURNING p.name
+`
+
+// Writes the weights of products by name, and gives the names of those that are there.
+func (q *Queries) DispatchWeightsSave(ctx context.Context, db DBTX, workspaceID uuid.UUID, names []string, weights []int) ([]string, error) {
+	rows, err := db.Query(ctx, dispatchWeightsSave, workspaceID, names, weights)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		items = append(items, name)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -15,5 +15,8 @@ ON CONFLICT (workspace_id) DO UPDATE SET mode = excluded.mode, offer_seconds = e
 -- The products that weigh other than 1.
 SELECT id, name, dispatch_weight FROM product WHERE workspace_id = @workspace_id AND dispatch_weight <> 1 ORDER BY name;
 
--- name: DispatchWeightSave :execrows
-UPDATE product SET dispatch_weight = @weight WHERE workspace_id = @workspace_id AND name = @name;
+-- name: DispatchWeightsSave :many
+-- Writes the weights of products by name, and gives the names of those that are there.
+UPDATE product p SET dispatch_weight = w.weight
+FROM (SELECT unnest(@names::text[]) AS name, unnest(@weights::smallint[]) AS weight) w
+WHERE p.workspace_id = @workspace_id AND p.name = w.name RETURNING p.name;

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -54,13 +53,20 @@ func saveTx(ctx context.Context, tx db.Tx, workspace ids.ID, s Settings) error {
 
 // saveProductsTx writes the weights of products, by name.
 func saveProductsTx(ctx context.Context, tx db.Tx, workspace ids.ID, weights map[string]int) error {
+	if len(weights) == 0 {
+		return nil
+	}
+	names, list := make([]string, 0, len(weights)), make([]int, 0, len(weights))
+	for name, weight := range weights {
+		names, list = append(names, name), append(list, weight)
+	}
+	known, err := q.DispatchWeightsSave(ctx, tx, workspace, names, list)
+	if err != nil {
+		return err
+	}
 	p := fault.Problems{}
-	for _, name := range slices.Sorted(maps.Keys(weights)) {
-		n, err := q.DispatchWeightSave(ctx, tx, weights[name], workspace, name)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
+	for _, name := range names {
+		if !slices.Contains(known, name) {
 			p.Add(productField(name), "There is no such product in this workspace.")
 		}
 	}
