@@ -167,7 +167,7 @@ func TestHoursOfNoMark(t *testing.T) {
 // Waits are told to a tenth.
 func TestWaitsAreToldToATenth(t *testing.T) {
 	w := newQueueWorld(t)
-	for _, waited := range []time.Duration{time.Second, 40 * time.Second, 17 * time.Minute, 30 * time.Hour} {
+	for _, waited := range []time.Duration{20 * time.Second, 40 * time.Second, 17 * time.Minute, 30 * time.Hour} {
 		someJobs(t, w.db, w.workspace, 100, "ready")
 		w.claim(60, waited)
 		w.claim(40, 5*waited)
