@@ -128,7 +128,7 @@ func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
 				return nil, err
 			}
 		}
-		b.forgetIdle(c, heads)
+		forgetIdle(b, c, heads)
 		heads = slices.DeleteFunc(b.headsFor(c, heads), func(h head) bool { return dry[h.lane] })
 		if len(heads) == 0 && len(b.watermarks) > 0 {
 			b.watermarks = nil // once more, from the top

@@ -55,7 +55,7 @@ func findLeast(heads []head, ofFirst func(head) bool) int {
 
 // forgetIdle takes the turns of the products that the claim sees all lanes of and that have no ready
 // job there. One that is paused, or kept from this claim, keeps its turns.
-func (b *claimBatch) forgetIdle(c *claimItem, heads []head) {
+func forgetIdle(b *claimBatch, c *claimItem, heads []head) {
 	urgency := func(product ids.ID) (int, bool) {
 		at := slices.IndexFunc(heads, func(h head) bool { return c.products[h.lane] == product })
 		if at < 0 {

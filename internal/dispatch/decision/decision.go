@@ -74,7 +74,7 @@ func classify(d score.Decision, chosen string, feasible bool) (Class, string) {
 		return Infeasible, fmt.Sprintf("No claim would have given it to %s, the best by score.", d.Chosen)
 	case !got.Eligible:
 		return Stale, fmt.Sprintf("By what was compared %s could not take it (%s), and then it could.", chosen,
-			cmp.Or(someOf(got.Missing), "not looked at"))
+			cmp.Or(joinFirst(got.Missing), "not looked at"))
 	case !found || chosen == d.Chosen:
 		return Same, fmt.Sprintf("No factory suits it better than %s (%.2f).", chosen, got.Score)
 	case d.Suits(chosen):
@@ -87,8 +87,8 @@ func classify(d score.Decision, chosen string, feasible bool) (Class, string) {
 // maxReasons is how many parts an explanation names, or things that a factory lacks.
 const maxReasons = 3
 
-// someOf names the first maxReasons of a list, and how many more there are.
-func someOf(list []string) string {
+// joinFirst joins the first maxReasons of a list, and how many more there are.
+func joinFirst(list []string) string {
 	if more := len(list) - maxReasons; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:maxReasons], ", "), more)
 	}
