@@ -40,6 +40,9 @@ func detail(one pools.PoolDemand, h pools.History, now time.Time, may bool) *vie
 	if d.AtMaximum {
 		m.Demand += " The pool is at its maximum: jobs wait until a factory is free."
 	}
+	if p.Stalled {
+		m.Demand += " For ten minutes none was started: see whether its scaler runs."
+	}
 	m.Facts = []view.Fact{
 		{Name: "Seats", Text: strconv.Itoa(p.Offers.Seats) + " each"},
 		{Name: "Factories", Text: fmt.Sprintf("%d to %d, %d idle", p.Min, p.Max, p.MinIdle)},

@@ -25,6 +25,7 @@ func TestPagesOfAJobThatAPoolServes(t *testing.T) {
 
 	dbfactory.Exec(t, d.DB, `INSERT INTO pool_sample (workspace_id, pool_id, at, queued, running, value, factories, starting)
 		SELECT workspace_id, id, date_trunc('minute', now()) - n * interval '1 minute', 1, 0, 1, 0, 0 FROM pool, generate_series(0, 8) n`)
+	handlertest.WantText(t, page("/pools"), "#pool-demand", "For ten minutes none was started")
 	handlertest.WantText(t, page("/needs-you"), ".need", "No factory")
 	handlertest.WantText(t, page("/board"), "#board-note", "1 job cannot run")
 	doc := page("/jobs/" + key)
