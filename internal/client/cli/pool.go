@@ -131,8 +131,9 @@ func poolSet(c *cli) *cobra.Command {
 		case err == nil:
 			p := present.JSON200
 			for flag, keep := range map[string]func(){
-				"os": func() { os = p.Offers.OS }, "engine": func() { engines = p.Offers.Engines }, "seats": func() { seats = p.Offers.Seats },
-				"label": func() { capabilities = p.Offers.Capabilities }, "repo": func() { repos = p.Offers.Repos },
+				"os": func() { os = p.Offers.OS }, "seats": func() { seats = p.Offers.Seats },
+				"engine": func() { engines = p.Offers.Engines },
+				"label":  func() { capabilities = p.Offers.Capabilities }, "repo": func() { repos = p.Offers.Repos },
 				"min": func() { least = p.Min }, "max": func() { t.Max = p.Max }, "min-idle": func() { idle = p.MinIdle },
 				"cool-down": func() { coolDown = p.CoolDownSeconds }, "product": func() { products = p.ProductScope },
 			} {

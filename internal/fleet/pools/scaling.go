@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -97,8 +96,7 @@ func scaleTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID, po
 	case Draining, Undrained:
 		return lastStart(q.PoolStartDrain(ctx, tx, in.Step == Draining, who.Workspace, id, in.Factory))
 	case Ended, Failed:
-		return lastStart(q.PoolStartEnd(ctx, tx, dbsqlc.PoolStartEndParams{WorkspaceID: who.Workspace, PoolID: id, Factory: in.Factory,
-			Failed: in.Step == Failed, Detail: in.Detail}))
+		return lastStart(endStart(ctx, tx, who.Workspace, id, in))
 	}
 	if err := q.PoolStartSupersede(ctx, tx, who.Workspace, in.Factory); err != nil {
 		return nil, err

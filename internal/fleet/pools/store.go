@@ -145,6 +145,12 @@ func sampleTx(ctx context.Context, tx db.Tx, workspace ids.ID, one PoolDemand) e
 	return q.PoolStartExpire(ctx, tx, workspace, one.Pool.ID, keptStarts)
 }
 
+// endStart ends the open start of a factory for a pool.
+func endStart(ctx context.Context, tx db.Tx, workspace, pool ids.ID, in Scaling) ([]dbsqlc.PoolStart, error) {
+	return q.PoolStartEnd(ctx, tx, dbsqlc.PoolStartEndParams{WorkspaceID: workspace, PoolID: pool, Factory: in.Factory,
+		Failed: in.Step == Failed, Detail: in.Detail})
+}
+
 func beginStart(ctx context.Context, tx db.Tx, who tenancy.Principal, pool ids.ID, factory string) ([]dbsqlc.PoolStart, error) {
 	row, err := q.PoolStartBegin(ctx, tx, dbsqlc.PoolStartBeginParams{WorkspaceID: who.Workspace, ID: ids.New(), PoolID: pool,
 		Factory: factory, ByName: who.Name})
