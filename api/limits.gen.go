@@ -142,6 +142,8 @@ const (
 	MinJobPatchTokenBudget                  = 1
 	MinJobPatchVersion                      = 1
 	MaxJobPatchVersion                      = 2147483647
+	MaxJobRankAfter                         = 64
+	MaxJobRankBefore                        = 64
 	MinLeaseReleaseEpoch                    = 1
 	MaxLeaseReleaseJob                      = 64
 	MaxLeaseReleaseReason                   = 2000

@@ -1178,6 +1178,7 @@ const (
 	ProblemCodeMethodNotAllowed     ProblemCode = "method_not_allowed"
 	ProblemCodeNotClaimable         ProblemCode = "not_claimable"
 	ProblemCodeNotFound             ProblemCode = "not_found"
+	ProblemCodeOtherOrder           ProblemCode = "other_order"
 	ProblemCodeOverBudget           ProblemCode = "over_budget"
 	ProblemCodePaused               ProblemCode = "paused"
 	ProblemCodeRateLimited          ProblemCode = "rate_limited"
@@ -1233,6 +1234,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeNotClaimable:
 		return true
 	case ProblemCodeNotFound:
+		return true
+	case ProblemCodeOtherOrder:
 		return true
 	case ProblemCodeOverBudget:
 		return true
@@ -3159,6 +3162,15 @@ type JobPatch struct {
 	TokenBudget      *int64 `json:"token_budget,omitempty"`
 	Version          int    `json:"version"`
 	WaitsForChildren *bool  `json:"waits_for_children,omitempty"`
+}
+
+// JobRank defines model for JobRank.
+type JobRank struct {
+	// After Key or id of the job.
+	After *JobRef `json:"after,omitempty"`
+
+	// Before Key or id of the job.
+	Before *JobRef `json:"before,omitempty"`
 }
 
 // JobRef Key or id of the job.
@@ -5115,6 +5127,9 @@ type FailMergeJSONRequestBody = ReasonedAction
 // PauseJobJSONRequestBody defines body for PauseJob for application/json ContentType.
 type PauseJobJSONRequestBody = PlainAction
 
+// RankJobJSONRequestBody defines body for RankJob for application/json ContentType.
+type RankJobJSONRequestBody = JobRank
+
 // RejectJobJSONRequestBody defines body for RejectJob for application/json ContentType.
 type RejectJobJSONRequestBody = ReasonedAction
 
@@ -6205,6 +6220,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/pause (the `PauseJob` operationId).
 	PauseJob(ctx context.Context, job JobPath, body PauseJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RankJobWithBody Puts a job right before or right after another one of its product that is as urgent, in the order in which claims give ready jobs; `{}` takes that back. A job that is not ready keeps its rank until it is. A change of its priority and its end clear it. Jobs of another product or priority, and ones that are neither ready nor ranked, are 409 `other_order` with `why` product, priority or no_place.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /jobs/{job}/rank (the `RankJob` operationId).
+	RankJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RankJob Puts a job right before or right after another one of its product that is as urgent, in the order in which claims give ready jobs; `{}` takes that back. A job that is not ready keeps its rank until it is. A change of its priority and its end clear it. Jobs of another product or priority, and ones that are neither ready nor ranked, are 409 `other_order` with `why` product, priority or no_place.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /jobs/{job}/rank (the `RankJob` operationId).
+	RankJob(ctx context.Context, job JobPath, body RankJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RejectJobWithBody Sends a job in review back. The next attempt gets the reason as `feedback`.
 	//
@@ -8656,6 +8685,40 @@ func (c *caller) PauseJobWithBody(ctx context.Context, job JobPath, contentType 
 // Corresponds with POST /jobs/{job}/pause (the `PauseJob` operationId).
 func (c *caller) PauseJob(ctx context.Context, job JobPath, body PauseJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPauseJobRequest(c.Server, job, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RankJobWithBody Puts a job right before or right after another one of its product that is as urgent, in the order in which claims give ready jobs; `{}` takes that back. A job that is not ready keeps its rank until it is. A change of its priority and its end clear it. Jobs of another product or priority, and ones that are neither ready nor ranked, are 409 `other_order` with `why` product, priority or no_place.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /jobs/{job}/rank (the `RankJob` operationId).
+func (c *caller) RankJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRankJobRequestWithBody(c.Server, job, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RankJob Puts a job right before or right after another one of its product that is as urgent, in the order in which claims give ready jobs; `{}` takes that back. A job that is not ready keeps its rank until it is. A change of its priority and its end clear it. Jobs of another product or priority, and ones that are neither ready nor ranked, are 409 `other_order` with `why` product, priority or no_place.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /jobs/{job}/rank (the `RankJob` operationId).
+func (c *caller) RankJob(ctx context.Context, job JobPath, body RankJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRankJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
 	}
@@ -13857,6 +13920,53 @@ func NewPauseJobRequestWithBody(server string, job JobPath, contentType string, 
 	return req, nil
 }
 
+// NewRankJobRequest calls the generic RankJob builder with application/json body
+func NewRankJobRequest(server string, job JobPath, body RankJobJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRankJobRequestWithBody(server, job, "application/json", bodyReader)
+}
+
+// NewRankJobRequestWithBody constructs an http.Request for the RankJob method, with any body, and a specified content type
+func NewRankJobRequestWithBody(server string, job JobPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/rank", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewRejectJobRequest calls the generic RejectJob builder with application/json body
 func NewRejectJobRequest(server string, job JobPath, body RejectJobJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -16960,6 +17070,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/pause (the `PauseJob` operationId).
 	PauseJobWithResponse(ctx context.Context, job JobPath, body PauseJobJSONRequestBody, reqEditors ...RequestEditorFn) (*PauseJobResponse, error)
+
+	// RankJobWithBodyWithResponse Puts a job right before or right after another one of its product that is as urgent, in the order in which claims give ready jobs; `{}` takes that back. A job that is not ready keeps its rank until it is. A change of its priority and its end clear it. Jobs of another product or priority, and ones that are neither ready nor ranked, are 409 `other_order` with `why` product, priority or no_place.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /jobs/{job}/rank (the `RankJob` operationId).
+	RankJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RankJobResponse, error)
+
+	// RankJobWithResponse Puts a job right before or right after another one of its product that is as urgent, in the order in which claims give ready jobs; `{}` takes that back. A job that is not ready keeps its rank until it is. A change of its priority and its end clear it. Jobs of another product or priority, and ones that are neither ready nor ranked, are 409 `other_order` with `why` product, priority or no_place.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /jobs/{job}/rank (the `RankJob` operationId).
+	RankJobWithResponse(ctx context.Context, job JobPath, body RankJobJSONRequestBody, reqEditors ...RequestEditorFn) (*RankJobResponse, error)
 
 	// RejectJobWithBodyWithResponse Sends a job in review back. The next attempt gets the reason as `feedback`.
 	//
@@ -22127,6 +22251,62 @@ func (r PauseJobResponse) ContentType() string {
 	return ""
 }
 
+// RankJobResponseDefaultHeaders the declared response headers of an HTTP default response for RankJob
+type RankJobResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type RankJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RankJobResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RankJobResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RankJobResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RankJobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RankJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RankJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RankJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // RejectJobResponseDefaultHeaders the declared response headers of an HTTP default response for RejectJob
 type RejectJobResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -26125,6 +26305,32 @@ func (c *ClientWithResponses) PauseJobWithResponse(ctx context.Context, job JobP
 		return nil, err
 	}
 	return ParsePauseJobResponse(rsp)
+}
+
+// RankJobWithBodyWithResponse Puts a job right before or right after another one of its product that is as urgent, in the order in which claims give ready jobs; `{}` takes that back. A job that is not ready keeps its rank until it is. A change of its priority and its end clear it. Jobs of another product or priority, and ones that are neither ready nor ranked, are 409 `other_order` with `why` product, priority or no_place.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /jobs/{job}/rank (the `RankJob` operationId).
+func (c *ClientWithResponses) RankJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RankJobResponse, error) {
+	rsp, err := c.RankJobWithBody(ctx, job, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRankJobResponse(rsp)
+}
+
+// RankJobWithResponse Puts a job right before or right after another one of its product that is as urgent, in the order in which claims give ready jobs; `{}` takes that back. A job that is not ready keeps its rank until it is. A change of its priority and its end clear it. Jobs of another product or priority, and ones that are neither ready nor ranked, are 409 `other_order` with `why` product, priority or no_place.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /jobs/{job}/rank (the `RankJob` operationId).
+func (c *ClientWithResponses) RankJobWithResponse(ctx context.Context, job JobPath, body RankJobJSONRequestBody, reqEditors ...RequestEditorFn) (*RankJobResponse, error) {
+	rsp, err := c.RankJob(ctx, job, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRankJobResponse(rsp)
 }
 
 // RejectJobWithBodyWithResponse Sends a job in review back. The next attempt gets the reason as `feedback`.
@@ -31446,6 +31652,59 @@ func ParsePauseJobResponse(rsp *http.Response) (*PauseJobResponse, error) {
 	switch {
 	case true:
 		var headers PauseJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRankJobResponse parses an HTTP response from a RankJobWithResponse call
+func ParseRankJobResponse(rsp *http.Response) (*RankJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RankJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RankJobResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

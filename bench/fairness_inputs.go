@@ -134,6 +134,7 @@ func jobActionInputs() map[string]worst {
 	return map[string]worst{
 		"blockJob":   action("block", reason),
 		"unblockJob": action("unblock", `{}`),
+		"rankJob":    send("a job each, cleared", "PUT", "/jobs/{job}/rank", `{}`),
 		"pauseJob":   action("pause", `{}`),
 		"resumeJob":  action("resume", `{}`),
 		"cancelJob":  action("cancel", reason),

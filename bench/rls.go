@@ -215,7 +215,7 @@ func (t *dataset) statements() []statement {
 	agent := func(n int) datasetAgent { return t.agents[n%len(t.agents)] }
 	lane := func(n int) int64 { return t.lanes[n%len(t.lanes)] }
 	tops := dbsqlc.ReadyHeadsParams{WorkspaceID: t.workspace, Lanes: t.lanes, Priorities: make([]int, len(t.lanes)),
-		Places: make([]time.Time, len(t.lanes)), JobIds: make([]ids.ID, len(t.lanes))}
+		Places: make([]time.Time, len(t.lanes)), TieBreaks: make([][]byte, len(t.lanes))}
 	for i := range tops.Priorities {
 		tops.Priorities[i] = math.MaxInt16
 	}

@@ -251,7 +251,8 @@ FROM (
         AND ($3::uuid IS NULL OR o.id = $3::uuid) ORDER BY o.id LIMIT $4) j
     LEFT JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
     LEFT JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
-    LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+    LEFT JOIN job_rank k ON k.workspace_id = j.workspace_id AND k.job_id = j.id
+LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
     LEFT JOIN lane n ON n.workspace_id = j.workspace_id AND n.id = j.lane_id
     LEFT JOIN product lp ON lp.workspace_id = n.workspace_id AND lp.id = n.product_id
 ) s
@@ -305,12 +306,14 @@ func (q *Queries) AuditHistories(ctx context.Context, db DBTX, workspaceID uuid.
 const auditJobs = `-- name: AuditJobs :many
 SELECT j.id, j.key, j.status, j.wait_reason, j.epoch, j.attempts, j.lane_id, j.priority, j.ready_at, j.repo,
     r.lane_id AS queued_lane, r.priority AS queued_priority, r.ready_at AS queued_at, r.place AS queued_place, r.raised AS queued_raised,
+    r.rank AS queued_rank, k.place AS ranked_place, k.rank,
     l.epoch AS lease_epoch,
     s.repo AS slot_repo,
     a.count AS attempt_count, a.lowest AS attempt_lowest, a.highest AS attempt_highest, a.open AS attempts_open,
     a.open_epoch AS attempt_open_epoch
 FROM (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier, root_id, depth FROM job p WHERE p.workspace_id = $1 AND p.id > $2 ORDER BY p.id LIMIT $3) j
 LEFT JOIN job_ready r ON r.workspace_id = j.workspace_id AND r.job_id = j.id
+LEFT JOIN job_rank k ON k.workspace_id = j.workspace_id AND k.job_id = j.id
 LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 LEFT JOIN repo_slot s ON s.workspace_id = j.workspace_id AND s.job_id = j.id
 CROSS JOIN LATERAL (
@@ -338,6 +341,9 @@ type AuditJobsRow struct {
 	QueuedAt         *time.Time
 	QueuedPlace      *time.Time
 	QueuedRaised     *int
+	QueuedRank       []byte
+	RankedPlace      *time.Time
+	Rank             []byte
 	LeaseEpoch       *int64
 	SlotRepo         *string
 	AttemptCount     int64
@@ -374,6 +380,9 @@ func (q *Queries) AuditJobs(ctx context.Context, db DBTX, workspaceID uuid.UUID,
 			&i.QueuedAt,
 			&i.QueuedPlace,
 			&i.QueuedRaised,
+			&i.QueuedRank,
+			&i.RankedPlace,
+			&i.Rank,
 			&i.LeaseEpoch,
 			&i.SlotRepo,
 			&i.AttemptCount,
@@ -517,10 +526,11 @@ WITH repaired AS (
 ), unreadied AS (
     DELETE FROM job_ready q WHERE q.workspace_id = $1 AND q.job_id = ANY(ARRAY(SELECT r.id FROM repaired r WHERE r.status <> 'ready'))
 ), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
-    SELECT $1, r.lane_id, r.priority, r.ready_at, r.ready_at, r.id FROM repaired r WHERE r.status = 'ready'
+    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, rank, job_id)
+    SELECT $1, r.lane_id, r.priority, r.ready_at, coalesce(k.place, r.ready_at), k.rank, r.id
+    FROM repaired r LEFT JOIN job_rank k ON k.workspace_id = $1 AND k.job_id = r.id WHERE r.status = 'ready'
     ON CONFLICT (workspace_id, job_id) DO UPDATE SET lane_id = excluded.lane_id, priority = excluded.priority,
-        ready_at = excluded.ready_at, place = excluded.place, raised = 0
+        ready_at = excluded.ready_at, place = excluded.place, rank = excluded.rank, raised = 0
 )
 INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, saved_at, changes, payload)
 SELECT $1, 'job.repaired', r.id, $2, 'system', $2, nullif(r.epoch, 0), now(), '[]', $3::jsonb FROM repaired r

@@ -426,6 +426,66 @@ func (q *Queries) BoardLaneOpen(ctx context.Context, db DBTX, arg BoardLaneOpenP
 	return items, nil
 }
 
+const boardLaneReady = `-- name: BoardLaneReady :many
+SELECT c.id::uuid AS id, c.priority, c.place, c.tie_break FROM unnest($1::bigint[]) AS l(lane_id)
+CROSS JOIN LATERAL (
+    SELECT r.job_id AS id, r.priority, r.place, r.tie_break FROM job_ready r
+    WHERE r.workspace_id = $2 AND r.lane_id = l.lane_id AND r.priority <= $3::int
+        AND (r.priority < $3::int OR (r.place, r.tie_break) > ($4::timestamptz, $5::bytea))
+    ORDER BY r.priority DESC, r.place, r.tie_break LIMIT $6
+) c
+ORDER BY c.priority DESC, c.place, c.tie_break LIMIT $6
+`
+
+type BoardLaneReadyParams struct {
+	Lanes         []int64
+	WorkspaceID   uuid.UUID
+	AfterPriority int
+	AfterPlace    time.Time
+	AfterTieBreak []byte
+	MaxRows       int
+}
+
+type BoardLaneReadyRow struct {
+	ID       uuid.UUID
+	Priority int
+	Place    time.Time
+	TieBreak []byte
+}
+
+// BoardReady for jobs of some lanes: the top of each lane.
+func (q *Queries) BoardLaneReady(ctx context.Context, db DBTX, arg BoardLaneReadyParams) ([]BoardLaneReadyRow, error) {
+	rows, err := db.Query(ctx, boardLaneReady,
+		arg.Lanes,
+		arg.WorkspaceID,
+		arg.AfterPriority,
+		arg.AfterPlace,
+		arg.AfterTieBreak,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BoardLaneReadyRow{}
+	for rows.Next() {
+		var i BoardLaneReadyRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Priority,
+			&i.Place,
+			&i.TieBreak,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const boardLeased = `-- name: BoardLeased :many
 SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $1 ORDER BY l.job_id DESC LIMIT $2
 `
@@ -720,6 +780,191 @@ func (q *Queries) BoardPhases(ctx context.Context, db DBTX, workspaceID uuid.UUI
 	return items, nil
 }
 
+const boardReady = `-- name: BoardReady :many
+SELECT o.id::uuid AS id, r.priority, r.place, r.tie_break FROM (
+    SELECT t.job_id, t.lane_id, t.priority, t.place, t.tie_break
+    FROM (SELECT generate_series($1::int, 0, -1) AS level) p CROSS JOIN LATERAL (
+        SELECT q.job_id, q.lane_id, q.priority, q.place, q.tie_break FROM job_ready q
+        WHERE q.workspace_id = $2 AND -q.priority = 0 - p.level
+            AND (q.place, q.tie_break) > (CASE WHEN p.level = $1 THEN $3::timestamptz ELSE '-infinity' END,
+                CASE WHEN p.level = $1 THEN $4::bytea ELSE '' END)
+        ORDER BY q.place, q.tie_break LIMIT $5
+    ) t LIMIT $5
+) r CROSS JOIN LATERAL (
+    SELECT j.id, j.key, j.title, j.product_id, j.repo, j.phase, j.factory, j.priority FROM job j
+    WHERE j.workspace_id = $2 AND j.id = r.job_id OFFSET 0
+) o
+WHERE (cardinality($6::text[]) = 0 OR o.product_id = ANY(ARRAY(
+        SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = ANY($6::text[]))))
+    AND (cardinality($7::text[]) = 0 OR o.repo = ANY($7::text[]))
+    AND (cardinality($8::text[]) = 0 OR o.phase = ANY($8::text[]))
+    AND o.priority >= $9::int
+    AND ($10::text = '' OR o.title ILIKE '%' || $10 || '%' OR o.key ILIKE $10 || '%')
+    AND (cardinality($11::text[]) = 0 OR o.factory = ANY($11::text[]))
+    AND (cardinality($12::bigint[]) = 0 OR r.lane_id = ANY($12::bigint[]))
+LIMIT $13
+`
+
+type BoardReadyParams struct {
+	AfterPriority int
+	WorkspaceID   uuid.UUID
+	AfterPlace    time.Time
+	AfterTieBreak []byte
+	MaxScan       int
+	Products      []string
+	Repos         []string
+	Phases        []string
+	PriorityGte   int
+	Q             string
+	Factories     []string
+	Lanes         []int64
+	MaxRows       int
+}
+
+type BoardReadyRow struct {
+	ID       uuid.UUID
+	Priority int
+	Place    time.Time
+	TieBreak []byte
+}
+
+// BoardOpen for ready jobs, in the order in which claims give them: priority by priority, so that each is
+// found in the order of its index whatever the statistics say.
+func (q *Queries) BoardReady(ctx context.Context, db DBTX, arg BoardReadyParams) ([]BoardReadyRow, error) {
+	rows, err := db.Query(ctx, boardReady,
+		arg.AfterPriority,
+		arg.WorkspaceID,
+		arg.AfterPlace,
+		arg.AfterTieBreak,
+		arg.MaxScan,
+		arg.Products,
+		arg.Repos,
+		arg.Phases,
+		arg.PriorityGte,
+		arg.Q,
+		arg.Factories,
+		arg.Lanes,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BoardReadyRow{}
+	for rows.Next() {
+		var i BoardReadyRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Priority,
+			&i.Place,
+			&i.TieBreak,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardReadyEdge = `-- name: BoardReadyEdge :many
+SELECT t.job_id AS id, t.priority, t.place, t.tie_break
+FROM (SELECT generate_series($1::int, 0, -1) AS level) p CROSS JOIN LATERAL (
+    SELECT q.job_id, q.priority, q.place, q.tie_break FROM job_ready q
+    WHERE q.workspace_id = $2 AND -q.priority = 0 - p.level
+        AND (q.place, q.tie_break) > (CASE WHEN p.level = $1 THEN $3::timestamptz ELSE '-infinity' END,
+            CASE WHEN p.level = $1 THEN $4::bytea ELSE '' END)
+    ORDER BY q.place, q.tie_break LIMIT (SELECT $5::int)
+) t OFFSET (SELECT $5::int) - 1 LIMIT 1
+`
+
+type BoardReadyEdgeParams struct {
+	AfterPriority int
+	WorkspaceID   uuid.UUID
+	AfterPlace    time.Time
+	AfterTieBreak []byte
+	MaxScan       int
+}
+
+type BoardReadyEdgeRow struct {
+	ID       uuid.UUID
+	Priority int
+	Place    time.Time
+	TieBreak []byte
+}
+
+// BoardOpenEdge for BoardReady.
+func (q *Queries) BoardReadyEdge(ctx context.Context, db DBTX, arg BoardReadyEdgeParams) ([]BoardReadyEdgeRow, error) {
+	rows, err := db.Query(ctx, boardReadyEdge,
+		arg.AfterPriority,
+		arg.WorkspaceID,
+		arg.AfterPlace,
+		arg.AfterTieBreak,
+		arg.MaxScan,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BoardReadyEdgeRow{}
+	for rows.Next() {
+		var i BoardReadyEdgeRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Priority,
+			&i.Place,
+			&i.TieBreak,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardReadyKeys = `-- name: BoardReadyKeys :many
+SELECT r.job_id AS id, r.priority, r.place, r.tie_break FROM job_ready r
+WHERE r.workspace_id = $1 AND r.job_id = ANY($2::uuid[])
+`
+
+type BoardReadyKeysRow struct {
+	ID       uuid.UUID
+	Priority int
+	Place    time.Time
+	TieBreak []byte
+}
+
+// Where ready jobs stand in that order.
+func (q *Queries) BoardReadyKeys(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]BoardReadyKeysRow, error) {
+	rows, err := db.Query(ctx, boardReadyKeys, workspaceID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BoardReadyKeysRow{}
+	for rows.Next() {
+		var i BoardReadyKeysRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Priority,
+			&i.Place,
+			&i.TieBreak,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const boardRepoHolders = `-- name: BoardRepoHolders :many
 SELECT s.repo, j.key, coalesce(a.name, '')::text AS agent FROM repo_slot s
 JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
@@ -912,11 +1157,11 @@ func (q *Queries) BoardStart(ctx context.Context, db DBTX, arg BoardStartParams)
 const boardUnroutable = `-- name: BoardUnroutable :many
 SELECT c.job_id FROM unnest($1::bigint[]) AS l(lane_id)
 CROSS JOIN LATERAL (
-    SELECT r.job_id, r.priority, r.place FROM job_ready r
+    SELECT r.job_id, r.priority, r.place, r.tie_break FROM job_ready r
     WHERE r.workspace_id = $2 AND r.lane_id = l.lane_id
-    ORDER BY r.priority DESC, r.place, r.job_id LIMIT $3
+    ORDER BY r.priority DESC, r.place, r.tie_break LIMIT $3
 ) c
-ORDER BY c.priority DESC, c.place, c.job_id LIMIT $3
+ORDER BY c.priority DESC, c.place, c.tie_break LIMIT $3
 `
 
 // Ready jobs of lanes that no live factory serves, the most urgent of each lane first.
@@ -945,7 +1190,7 @@ SELECT count(*)::int FROM (
     SELECT 1 FROM unnest($1::bigint[]) AS l(lane_id)
     CROSS JOIN LATERAL (
         SELECT 1 FROM job_ready r WHERE r.workspace_id = $2 AND r.lane_id = l.lane_id
-        ORDER BY r.priority DESC, r.place, r.job_id LIMIT $3
+        ORDER BY r.priority DESC, r.place, r.tie_break LIMIT $3
     ) c
     LIMIT $3
 ) capped

@@ -411,19 +411,19 @@ const readyTake = `-- name: ReadyTake :many
 WITH at_place AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
     WHERE r.workspace_id = $1 AND r.lane_id = $2 AND r.priority = $3::smallint
-        AND r.priority >= $4 AND (r.place, r.job_id) >= ($5::timestamptz, $6::uuid)
-    ORDER BY r.place, r.job_id LIMIT (SELECT $7::int) FOR UPDATE SKIP LOCKED
+        AND r.priority >= $4 AND (r.place, r.tie_break) >= ($5::timestamptz, $6::bytea)
+    ORDER BY r.place, r.tie_break LIMIT (SELECT $7::int) FOR UPDATE SKIP LOCKED
 ), by_lane AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
     WHERE r.workspace_id = $1 AND r.lane_id = $2 AND r.priority < $3::smallint
         AND r.priority >= $4
-    ORDER BY r.priority DESC, r.place, r.job_id
+    ORDER BY r.priority DESC, r.place, r.tie_break
     LIMIT (SELECT $7::int) - (SELECT count(*) FROM at_place) FOR UPDATE SKIP LOCKED
 )
 DELETE FROM job_ready r
 WHERE r.workspace_id = $1
     AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p))
-RETURNING r.job_id, r.priority, r.place
+RETURNING r.job_id, r.priority, r.place, r.tie_break
 `
 
 type ReadyTakeParams struct {
@@ -432,7 +432,7 @@ type ReadyTakeParams struct {
 	FromPriority int
 	MinPriority  int
 	FromPlace    time.Time
-	FromJobID    uuid.UUID
+	FromTieBreak []byte
 	MaxRows      int
 }
 
@@ -440,6 +440,7 @@ type ReadyTakeRow struct {
 	JobID    uuid.UUID
 	Priority int
 	Place    time.Time
+	TieBreak []byte
 }
 
 // Takes the most urgent jobs of one lane, from a place in its order on, that nobody
@@ -454,7 +455,7 @@ func (q *Queries) ReadyTake(ctx context.Context, db DBTX, arg ReadyTakeParams) (
 		arg.FromPriority,
 		arg.MinPriority,
 		arg.FromPlace,
-		arg.FromJobID,
+		arg.FromTieBreak,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -464,7 +465,12 @@ func (q *Queries) ReadyTake(ctx context.Context, db DBTX, arg ReadyTakeParams) (
 	items := []ReadyTakeRow{}
 	for rows.Next() {
 		var i ReadyTakeRow
-		if err := rows.Scan(&i.JobID, &i.Priority, &i.Place); err != nil {
+		if err := rows.Scan(
+			&i.JobID,
+			&i.Priority,
+			&i.Place,
+			&i.TieBreak,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -498,21 +504,21 @@ func (q *Queries) ReadyTakeOne(ctx context.Context, db DBTX, workspaceID uuid.UU
 
 const readyTakeOutside = `-- name: ReadyTakeOutside :many
 WITH looked AS MATERIALIZED (
-    SELECT r.job_id, r.priority, r.place FROM job_ready r
+    SELECT r.job_id, r.priority, r.place, r.tie_break FROM job_ready r
     WHERE r.workspace_id = $1 AND r.lane_id = $2 AND r.priority >= $3
-    ORDER BY r.priority DESC, r.place, r.job_id LIMIT (SELECT $4::int)
+    ORDER BY r.priority DESC, r.place, r.tie_break LIMIT (SELECT $4::int)
 ), outside AS MATERIALIZED (
     SELECT l.job_id FROM looked l CROSS JOIN LATERAL (SELECT k.id, k.product_id, k.phase FROM job k
         WHERE k.workspace_id = $1 AND k.id = l.job_id OFFSET 0) j
     WHERE NOT budget_scopes(j.product_id, j.phase, j.id) && $5::text[]
-    ORDER BY l.priority DESC, l.place, l.job_id LIMIT (SELECT $6::int)
+    ORDER BY l.priority DESC, l.place, l.tie_break LIMIT (SELECT $6::int)
 ), locked AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
     WHERE r.workspace_id = $1 AND r.job_id = ANY(ARRAY(SELECT o.job_id FROM outside o)) FOR UPDATE SKIP LOCKED
 )
 DELETE FROM job_ready r
 WHERE r.workspace_id = $1 AND r.job_id = ANY(ARRAY(SELECT l.job_id FROM locked l))
-RETURNING r.job_id, r.priority, r.place
+RETURNING r.job_id, r.priority, r.place, r.tie_break
 `
 
 type ReadyTakeOutsideParams struct {
@@ -528,6 +534,7 @@ type ReadyTakeOutsideRow struct {
 	JobID    uuid.UUID
 	Priority int
 	Place    time.Time
+	TieBreak []byte
 }
 
 // Takes, of the most urgent jobs of one lane, those that count for none of some scopes of
@@ -548,7 +555,12 @@ func (q *Queries) ReadyTakeOutside(ctx context.Context, db DBTX, arg ReadyTakeOu
 	items := []ReadyTakeOutsideRow{}
 	for rows.Next() {
 		var i ReadyTakeOutsideRow
-		if err := rows.Scan(&i.JobID, &i.Priority, &i.Place); err != nil {
+		if err := rows.Scan(
+			&i.JobID,
+			&i.Priority,
+			&i.Place,
+			&i.TieBreak,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

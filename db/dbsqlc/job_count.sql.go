@@ -118,17 +118,17 @@ func (q *Queries) JobCountWorkspaces(ctx context.Context, db DBTX) ([]uuid.UUID,
 const jobReadySince = `-- name: JobReadySince :many
 WITH RECURSIVE head AS (
     (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = $1
-    ORDER BY r.lane_id, r.priority DESC, r.place, r.job_id LIMIT 1)
+    ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
     UNION ALL
     SELECT n.lane_id, n.priority, n.ready_at FROM head h CROSS JOIN LATERAL (
         SELECT lane_id, priority, ready_at FROM (
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
             WHERE r.workspace_id = $1 AND r.lane_id = h.lane_id AND r.priority < h.priority
-            ORDER BY r.priority DESC, r.place, r.job_id LIMIT 1)
+            ORDER BY r.priority DESC, r.place, r.tie_break LIMIT 1)
             UNION ALL
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
             WHERE r.workspace_id = $1 AND r.lane_id > h.lane_id
-            ORDER BY r.lane_id, r.priority DESC, r.place, r.job_id LIMIT 1)
+            ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
         ) either ORDER BY either.lane_id, either.priority DESC LIMIT 1
     ) n
 )

@@ -48,7 +48,7 @@ WITH due AS MATERIALIZED (
         SELECT r.job_id FROM job_ready r
         WHERE r.workspace_id = $2 AND r.lane_id = l.id AND r.priority = p.level::smallint
             AND r.place <= clock_timestamp() - make_interval(mins => $1::int)
-        ORDER BY r.place, r.job_id LIMIT (SELECT $3::int)
+        ORDER BY r.place, r.tie_break LIMIT (SELECT $3::int)
     ) c
     WHERE l.workspace_id = $2 LIMIT (SELECT $3::int)
 ), locked AS MATERIALIZED (
@@ -75,21 +75,21 @@ func (q *Queries) ReadyAge(ctx context.Context, db DBTX, minutes int, workspaceI
 }
 
 const readyHeads = `-- name: ReadyHeads :many
-SELECT l.lane_id::bigint AS lane_id, h.priority, h.place, h.job_id, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
+SELECT l.lane_id::bigint AS lane_id, h.priority, h.place, h.tie_break, h.job_id, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
     + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass) - l.blocks)::bigint AS blocks
 FROM (SELECT unnest($1::bigint[]) AS lane_id, unnest($2::smallint[]) AS priority,
-    unnest($3::timestamptz[]) AS place, unnest($4::uuid[]) AS job_id,
+    unnest($3::timestamptz[]) AS place, unnest($4::bytea[]) AS tie_break,
     pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
         + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass) AS blocks) l
 CROSS JOIN LATERAL (
-    (SELECT r.priority, r.place, r.job_id FROM job_ready r
+    (SELECT r.priority, r.place, r.tie_break, r.job_id FROM job_ready r
     WHERE r.workspace_id = $5 AND r.lane_id = l.lane_id AND r.priority = l.priority
-        AND (r.place, r.job_id) >= (l.place, l.job_id)
-    ORDER BY r.place, r.job_id LIMIT 1)
+        AND (r.place, r.tie_break) >= (l.place, l.tie_break)
+    ORDER BY r.place, r.tie_break LIMIT 1)
     UNION ALL
-    (SELECT r.priority, r.place, r.job_id FROM job_ready r
+    (SELECT r.priority, r.place, r.tie_break, r.job_id FROM job_ready r
     WHERE r.workspace_id = $5 AND r.lane_id = l.lane_id AND r.priority < l.priority
-    ORDER BY r.priority DESC, r.place, r.job_id LIMIT 1)
+    ORDER BY r.priority DESC, r.place, r.tie_break LIMIT 1)
     LIMIT 1
 ) h
 `
@@ -98,7 +98,7 @@ type ReadyHeadsParams struct {
 	Lanes       []int64
 	Priorities  []int
 	Places      []time.Time
-	JobIds      []uuid.UUID
+	TieBreaks   [][]byte
 	WorkspaceID uuid.UUID
 }
 
@@ -106,6 +106,7 @@ type ReadyHeadsRow struct {
 	LaneID   int64
 	Priority int
 	Place    time.Time
+	TieBreak []byte
 	JobID    uuid.UUID
 	Blocks   int64
 }
@@ -118,7 +119,7 @@ func (q *Queries) ReadyHeads(ctx context.Context, db DBTX, arg ReadyHeadsParams)
 		arg.Lanes,
 		arg.Priorities,
 		arg.Places,
-		arg.JobIds,
+		arg.TieBreaks,
 		arg.WorkspaceID,
 	)
 	if err != nil {
@@ -132,6 +133,7 @@ func (q *Queries) ReadyHeads(ctx context.Context, db DBTX, arg ReadyHeadsParams)
 			&i.LaneID,
 			&i.Priority,
 			&i.Place,
+			&i.TieBreak,
 			&i.JobID,
 			&i.Blocks,
 		); err != nil {

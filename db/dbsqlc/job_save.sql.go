@@ -40,7 +40,8 @@ WITH d AS MATERIALIZED (
         r.r ->> 'failure_kind' AS failure_kind, r.r ->> 'approved_head' AS approved_head,
         r.r ->> 'merged_commit' AS merged_commit, r.r ->> 'url' AS url,
         r.r -> 'changes' AS changes, r.r -> 'payload' AS payload,
-        nullif(r.r -> 'carried_out_by', 'null') AS carried_out_by, r.r -> 'contents' AS contents
+        nullif(r.r -> 'carried_out_by', 'null') AS carried_out_by, r.r -> 'contents' AS contents,
+        (r.r ->> 'unranked')::boolean AS unranked
     FROM (SELECT jsonb_array_elements($1::jsonb) AS r) r
 ), saved AS (
     UPDATE job SET
@@ -75,15 +76,22 @@ WITH d AS MATERIALIZED (
         AND job.status IS NOT DISTINCT FROM d.from_status AND job.epoch = d.from_epoch
     RETURNING job.workspace_id, job.id, job.lane_id, job.repo, job.priority, job.status, job.ready_at, job.epoch, job.version,
         job.status_at, job.updated_at, job.started_at, job.completed_at, job.failed_at,
-        d.actor, d.actor_kind, d.actor_id, d.event_type, d.changes, d.payload
+        d.actor, d.actor_kind, d.actor_id, d.event_type, d.changes, d.payload, d.unranked
+), unranked AS (
+    DELETE FROM job_rank k WHERE k.workspace_id = $2 AND k.job_id = ANY(ARRAY(SELECT s.id FROM saved s WHERE s.unranked))
 ), unreadied AS (
     DELETE FROM job_ready r
     WHERE r.workspace_id = $2 AND r.job_id = ANY(ARRAY(SELECT s.id FROM saved s WHERE s.status <> 'ready'))
 ), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
-    SELECT workspace_id, lane_id, priority, ready_at, ready_at, id FROM saved WHERE status = 'ready'
-    ON CONFLICT (workspace_id, job_id) DO UPDATE
-        SET lane_id = excluded.lane_id, priority = least(excluded.priority + job_ready.raised, 10), ready_at = excluded.ready_at
+    INSERT INTO job_ready AS q (workspace_id, lane_id, priority, ready_at, place, rank, job_id)
+    SELECT s.workspace_id, s.lane_id, s.priority, s.ready_at, coalesce(k.place, s.ready_at), k.rank, s.id
+    FROM saved s LEFT JOIN LATERAL (SELECT o.place, o.rank FROM job_rank o
+        WHERE o.workspace_id = $2 AND o.job_id = s.id AND NOT s.unranked OFFSET 0) k ON true
+    WHERE s.status = 'ready'
+    ON CONFLICT (workspace_id, job_id) DO UPDATE SET lane_id = excluded.lane_id, ready_at = excluded.ready_at, rank = excluded.rank,
+        priority = least(excluded.priority + CASE WHEN q.rank IS NOT DISTINCT FROM excluded.rank THEN q.raised ELSE 0 END, 10),
+        raised = CASE WHEN q.rank IS NOT DISTINCT FROM excluded.rank THEN q.raised ELSE 0 END,
+        place = CASE WHEN q.rank IS NOT DISTINCT FROM excluded.rank THEN q.place ELSE excluded.place END
 ), unslotted AS (
     DELETE FROM repo_slot o
     WHERE o.workspace_id = $2 AND o.job_id = ANY(ARRAY(SELECT s.id FROM saved s))

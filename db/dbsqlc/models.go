@@ -767,6 +767,13 @@ type JobNumber struct {
 	Next        int64
 }
 
+type JobRank struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Place       time.Time
+	Rank        []byte
+}
+
 type JobReady struct {
 	WorkspaceID uuid.UUID
 	LaneID      int64
@@ -775,6 +782,8 @@ type JobReady struct {
 	JobID       uuid.UUID
 	Place       time.Time
 	Raised      int
+	Rank        []byte
+	TieBreak    []byte
 }
 
 type JobRequest struct {

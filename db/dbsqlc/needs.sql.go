@@ -26,7 +26,7 @@ SELECT
         SELECT 1 FROM unnest($4::bigint[]) AS l(lane_id)
         CROSS JOIN LATERAL (
             SELECT 1 FROM job_ready r WHERE r.workspace_id = $1 AND r.lane_id = l.lane_id
-            ORDER BY r.priority DESC, r.place, r.job_id LIMIT $3
+            ORDER BY r.priority DESC, r.place, r.tie_break LIMIT $3
         ) c LIMIT $3
     ) u)::int AS unroutable,
     (SELECT count(*) FROM (
@@ -80,7 +80,7 @@ SELECT n.kind::text AS kind, n.id::uuid AS id FROM (
         CROSS JOIN LATERAL (
             SELECT r.job_id, r.ready_at FROM job_ready r
             WHERE r.workspace_id = $1 AND r.lane_id = l.lane_id
-            ORDER BY r.priority DESC, r.place, r.job_id LIMIT $2
+            ORDER BY r.priority DESC, r.place, r.tie_break LIMIT $2
         ) c LIMIT $2
     ) u ORDER BY u.ready_at, u.job_id LIMIT $3)
     UNION ALL

@@ -367,7 +367,7 @@ WHERE r.workspace_id = $1
         WHERE p.workspace_id = $1 AND p.serialise <> 'none'))
     AND (SELECT j.repo <> '' FROM job j WHERE j.workspace_id = $1 AND j.id = r.job_id)
     AND (SELECT s.job_id FROM repo_slot s WHERE s.workspace_id = $1 AND s.job_id = r.job_id) IS NULL
-ORDER BY r.priority DESC, r.place, r.job_id LIMIT $2
+ORDER BY r.priority DESC, r.place, r.tie_break LIMIT $2
 `
 
 // Ready jobs that are to have a slot and have none, the most urgent first: what

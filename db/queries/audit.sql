@@ -6,12 +6,14 @@ SELECT id, slug FROM workspace ORDER BY id;
 -- saw it.
 SELECT j.id, j.key, j.status, j.wait_reason, j.epoch, j.attempts, j.lane_id, j.priority, j.ready_at, j.repo,
     r.lane_id AS queued_lane, r.priority AS queued_priority, r.ready_at AS queued_at, r.place AS queued_place, r.raised AS queued_raised,
+    r.rank AS queued_rank, k.place AS ranked_place, k.rank,
     l.epoch AS lease_epoch,
     s.repo AS slot_repo,
     a.count AS attempt_count, a.lowest AS attempt_lowest, a.highest AS attempt_highest, a.open AS attempts_open,
     a.open_epoch AS attempt_open_epoch
 FROM (SELECT * FROM job p WHERE p.workspace_id = @workspace_id AND p.id > @after ORDER BY p.id LIMIT @max_rows) j
 LEFT JOIN job_ready r ON r.workspace_id = j.workspace_id AND r.job_id = j.id
+LEFT JOIN job_rank k ON k.workspace_id = j.workspace_id AND k.job_id = j.id
 LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 LEFT JOIN repo_slot s ON s.workspace_id = j.workspace_id AND s.job_id = j.id
 CROSS JOIN LATERAL (
@@ -49,7 +51,8 @@ FROM (
         AND (sqlc.narg('only')::uuid IS NULL OR o.id = sqlc.narg('only')::uuid) ORDER BY o.id LIMIT @max_rows) j
     LEFT JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
     LEFT JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
-    LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+    LEFT JOIN job_rank k ON k.workspace_id = j.workspace_id AND k.job_id = j.id
+LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
     LEFT JOIN lane n ON n.workspace_id = j.workspace_id AND n.id = j.lane_id
     LEFT JOIN product lp ON lp.workspace_id = n.workspace_id AND lp.id = n.product_id
 ) s
@@ -140,10 +143,11 @@ WITH repaired AS (
 ), unreadied AS (
     DELETE FROM job_ready q WHERE q.workspace_id = @workspace_id AND q.job_id = ANY(ARRAY(SELECT r.id FROM repaired r WHERE r.status <> 'ready'))
 ), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
-    SELECT @workspace_id, r.lane_id, r.priority, r.ready_at, r.ready_at, r.id FROM repaired r WHERE r.status = 'ready'
+    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, rank, job_id)
+    SELECT @workspace_id, r.lane_id, r.priority, r.ready_at, coalesce(k.place, r.ready_at), k.rank, r.id
+    FROM repaired r LEFT JOIN job_rank k ON k.workspace_id = @workspace_id AND k.job_id = r.id WHERE r.status = 'ready'
     ON CONFLICT (workspace_id, job_id) DO UPDATE SET lane_id = excluded.lane_id, priority = excluded.priority,
-        ready_at = excluded.ready_at, place = excluded.place, raised = 0
+        ready_at = excluded.ready_at, place = excluded.place, rank = excluded.rank, raised = 0
 )
 INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, saved_at, changes, payload)
 SELECT @workspace_id, 'job.repaired', r.id, @actor, 'system', @actor, nullif(r.epoch, 0), now(), '[]', @found::jsonb FROM repaired r

@@ -25,6 +25,59 @@ CROSS JOIN LATERAL (
 ) c
 ORDER BY c.priority DESC, c.status_at, c.id LIMIT @max_rows;
 
+-- name: BoardReady :many
+-- BoardOpen for ready jobs, in the order in which claims give them: priority by priority, so that each is
+-- found in the order of its index whatever the statistics say.
+SELECT o.id::uuid AS id, r.priority, r.place, r.tie_break FROM (
+    SELECT t.job_id, t.lane_id, t.priority, t.place, t.tie_break
+    FROM (SELECT generate_series(@after_priority::int, 0, -1) AS level) p CROSS JOIN LATERAL (
+        SELECT q.job_id, q.lane_id, q.priority, q.place, q.tie_break FROM job_ready q
+        WHERE q.workspace_id = @workspace_id AND -q.priority = 0 - p.level
+            AND (q.place, q.tie_break) > (CASE WHEN p.level = @after_priority THEN @after_place::timestamptz ELSE '-infinity' END,
+                CASE WHEN p.level = @after_priority THEN @after_tie_break::bytea ELSE '' END)
+        ORDER BY q.place, q.tie_break LIMIT @max_scan
+    ) t LIMIT @max_scan
+) r CROSS JOIN LATERAL (
+    SELECT j.id, j.key, j.title, j.product_id, j.repo, j.phase, j.factory, j.priority FROM job j
+    WHERE j.workspace_id = @workspace_id AND j.id = r.job_id OFFSET 0
+) o
+WHERE (cardinality(@products::text[]) = 0 OR o.product_id = ANY(ARRAY(
+        SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = ANY(@products::text[]))))
+    AND (cardinality(@repos::text[]) = 0 OR o.repo = ANY(@repos::text[]))
+    AND (cardinality(@phases::text[]) = 0 OR o.phase = ANY(@phases::text[]))
+    AND o.priority >= @priority_gte::int
+    AND (@q::text = '' OR o.title ILIKE '%' || @q || '%' OR o.key ILIKE @q || '%')
+    AND (cardinality(@factories::text[]) = 0 OR o.factory = ANY(@factories::text[]))
+    AND (cardinality(@lanes::bigint[]) = 0 OR r.lane_id = ANY(@lanes::bigint[]))
+LIMIT @max_rows;
+
+-- name: BoardReadyEdge :many
+-- BoardOpenEdge for BoardReady.
+SELECT t.job_id AS id, t.priority, t.place, t.tie_break
+FROM (SELECT generate_series(@after_priority::int, 0, -1) AS level) p CROSS JOIN LATERAL (
+    SELECT q.job_id, q.priority, q.place, q.tie_break FROM job_ready q
+    WHERE q.workspace_id = @workspace_id AND -q.priority = 0 - p.level
+        AND (q.place, q.tie_break) > (CASE WHEN p.level = @after_priority THEN @after_place::timestamptz ELSE '-infinity' END,
+            CASE WHEN p.level = @after_priority THEN @after_tie_break::bytea ELSE '' END)
+    ORDER BY q.place, q.tie_break LIMIT (SELECT @max_scan::int)
+) t OFFSET (SELECT @max_scan::int) - 1 LIMIT 1;
+
+-- name: BoardLaneReady :many
+-- BoardReady for jobs of some lanes: the top of each lane.
+SELECT c.id::uuid AS id, c.priority, c.place, c.tie_break FROM unnest(@lanes::bigint[]) AS l(lane_id)
+CROSS JOIN LATERAL (
+    SELECT r.job_id AS id, r.priority, r.place, r.tie_break FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id AND r.priority <= @after_priority::int
+        AND (r.priority < @after_priority::int OR (r.place, r.tie_break) > (@after_place::timestamptz, @after_tie_break::bytea))
+    ORDER BY r.priority DESC, r.place, r.tie_break LIMIT @max_rows
+) c
+ORDER BY c.priority DESC, c.place, c.tie_break LIMIT @max_rows;
+
+-- name: BoardReadyKeys :many
+-- Where ready jobs stand in that order.
+SELECT r.job_id AS id, r.priority, r.place, r.tie_break FROM job_ready r
+WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(@ids::uuid[]);
+
 -- name: BoardFinished :many
 -- One page of a column of finished jobs, the newest first, none older than days.
 SELECT c.id, c.priority, c.status_at FROM unnest(@statuses::text[]) AS s(status)
@@ -173,11 +226,11 @@ FROM unnest(@statuses::text[]) AS s(status);
 -- Ready jobs of lanes that no live factory serves, the most urgent of each lane first.
 SELECT c.job_id FROM unnest(@lanes::bigint[]) AS l(lane_id)
 CROSS JOIN LATERAL (
-    SELECT r.job_id, r.priority, r.place FROM job_ready r
+    SELECT r.job_id, r.priority, r.place, r.tie_break FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id
-    ORDER BY r.priority DESC, r.place, r.job_id LIMIT @max_rows
+    ORDER BY r.priority DESC, r.place, r.tie_break LIMIT @max_rows
 ) c
-ORDER BY c.priority DESC, c.place, c.job_id LIMIT @max_rows;
+ORDER BY c.priority DESC, c.place, c.tie_break LIMIT @max_rows;
 
 -- name: BoardUnroutableCount :one
 -- How many of them there are, counted up to a limit. The order is the index's:
@@ -186,7 +239,7 @@ SELECT count(*)::int FROM (
     SELECT 1 FROM unnest(@lanes::bigint[]) AS l(lane_id)
     CROSS JOIN LATERAL (
         SELECT 1 FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id
-        ORDER BY r.priority DESC, r.place, r.job_id LIMIT @max_rows
+        ORDER BY r.priority DESC, r.place, r.tie_break LIMIT @max_rows
     ) c
     LIMIT @max_rows
 ) capped;

@@ -103,39 +103,39 @@ WHERE (l.request_digest = asked.request_digest OR l.request_digest IS NULL AND l
 WITH at_place AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.lane_id = @lane_id AND r.priority = @from_priority::smallint
-        AND r.priority >= @min_priority AND (r.place, r.job_id) >= (@from_place::timestamptz, @from_job_id::uuid)
-    ORDER BY r.place, r.job_id LIMIT (SELECT @max_rows::int) FOR UPDATE SKIP LOCKED
+        AND r.priority >= @min_priority AND (r.place, r.tie_break) >= (@from_place::timestamptz, @from_tie_break::bytea)
+    ORDER BY r.place, r.tie_break LIMIT (SELECT @max_rows::int) FOR UPDATE SKIP LOCKED
 ), by_lane AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.lane_id = @lane_id AND r.priority < @from_priority::smallint
         AND r.priority >= @min_priority
-    ORDER BY r.priority DESC, r.place, r.job_id
+    ORDER BY r.priority DESC, r.place, r.tie_break
     LIMIT (SELECT @max_rows::int) - (SELECT count(*) FROM at_place) FOR UPDATE SKIP LOCKED
 )
 DELETE FROM job_ready r
 WHERE r.workspace_id = @workspace_id
     AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p))
-RETURNING r.job_id, r.priority, r.place;
+RETURNING r.job_id, r.priority, r.place, r.tie_break;
 
 -- name: ReadyTakeOutside :many
 -- Takes, of the most urgent jobs of one lane, those that count for none of some scopes of
 -- budgets, like ReadyTake. It looks at the first max_scan jobs.
 WITH looked AS MATERIALIZED (
-    SELECT r.job_id, r.priority, r.place FROM job_ready r
+    SELECT r.job_id, r.priority, r.place, r.tie_break FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.lane_id = @lane_id AND r.priority >= @min_priority
-    ORDER BY r.priority DESC, r.place, r.job_id LIMIT (SELECT @max_scan::int)
+    ORDER BY r.priority DESC, r.place, r.tie_break LIMIT (SELECT @max_scan::int)
 ), outside AS MATERIALIZED (
     SELECT l.job_id FROM looked l CROSS JOIN LATERAL (SELECT k.id, k.product_id, k.phase FROM job k
         WHERE k.workspace_id = @workspace_id AND k.id = l.job_id OFFSET 0) j
     WHERE NOT budget_scopes(j.product_id, j.phase, j.id) && @scopes::text[]
-    ORDER BY l.priority DESC, l.place, l.job_id LIMIT (SELECT @max_rows::int)
+    ORDER BY l.priority DESC, l.place, l.tie_break LIMIT (SELECT @max_rows::int)
 ), locked AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT o.job_id FROM outside o)) FOR UPDATE SKIP LOCKED
 )
 DELETE FROM job_ready r
 WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT l.job_id FROM locked l))
-RETURNING r.job_id, r.priority, r.place;
+RETURNING r.job_id, r.priority, r.place, r.tie_break;
 
 -- name: ReadyTakeOne :execrows
 -- Takes one job out of job_ready, unless another claim is taking it or it stands in

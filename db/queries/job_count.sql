@@ -15,17 +15,17 @@ GROUP BY p.name, c.status HAVING sum(c.jobs) <> 0 ORDER BY p.name, c.status;
 -- raised may stand behind others that are ready since later: the oldest of these is looked at too.
 WITH RECURSIVE head AS (
     (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = @workspace_id
-    ORDER BY r.lane_id, r.priority DESC, r.place, r.job_id LIMIT 1)
+    ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
     UNION ALL
     SELECT n.lane_id, n.priority, n.ready_at FROM head h CROSS JOIN LATERAL (
         SELECT * FROM (
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
             WHERE r.workspace_id = @workspace_id AND r.lane_id = h.lane_id AND r.priority < h.priority
-            ORDER BY r.priority DESC, r.place, r.job_id LIMIT 1)
+            ORDER BY r.priority DESC, r.place, r.tie_break LIMIT 1)
             UNION ALL
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
             WHERE r.workspace_id = @workspace_id AND r.lane_id > h.lane_id
-            ORDER BY r.lane_id, r.priority DESC, r.place, r.job_id LIMIT 1)
+            ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
         ) either ORDER BY either.lane_id, either.priority DESC LIMIT 1
     ) n
 )

@@ -2,21 +2,21 @@
 -- The most urgent job of each lane, from a place in its order on. A lane without
 -- one gives no row. blocks is how long the way to it was: PostgreSQL counts on
 -- from one transaction to the next, so it is asked before and after each lane.
-SELECT l.lane_id::bigint AS lane_id, h.priority, h.place, h.job_id, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
+SELECT l.lane_id::bigint AS lane_id, h.priority, h.place, h.tie_break, h.job_id, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
     + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass) - l.blocks)::bigint AS blocks
 FROM (SELECT unnest(@lanes::bigint[]) AS lane_id, unnest(@priorities::smallint[]) AS priority,
-    unnest(@places::timestamptz[]) AS place, unnest(@job_ids::uuid[]) AS job_id,
+    unnest(@places::timestamptz[]) AS place, unnest(@tie_breaks::bytea[]) AS tie_break,
     pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
         + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass) AS blocks) l
 CROSS JOIN LATERAL (
-    (SELECT r.priority, r.place, r.job_id FROM job_ready r
+    (SELECT r.priority, r.place, r.tie_break, r.job_id FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id AND r.priority = l.priority
-        AND (r.place, r.job_id) >= (l.place, l.job_id)
-    ORDER BY r.place, r.job_id LIMIT 1)
+        AND (r.place, r.tie_break) >= (l.place, l.tie_break)
+    ORDER BY r.place, r.tie_break LIMIT 1)
     UNION ALL
-    (SELECT r.priority, r.place, r.job_id FROM job_ready r
+    (SELECT r.priority, r.place, r.tie_break, r.job_id FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id AND r.priority < l.priority
-    ORDER BY r.priority DESC, r.place, r.job_id LIMIT 1)
+    ORDER BY r.priority DESC, r.place, r.tie_break LIMIT 1)
     LIMIT 1
 ) h;
 
@@ -39,7 +39,7 @@ WITH due AS MATERIALIZED (
         SELECT r.job_id FROM job_ready r
         WHERE r.workspace_id = @workspace_id AND r.lane_id = l.id AND r.priority = p.level::smallint
             AND r.place <= clock_timestamp() - make_interval(mins => @minutes::int)
-        ORDER BY r.place, r.job_id LIMIT (SELECT @max_rows::int)
+        ORDER BY r.place, r.tie_break LIMIT (SELECT @max_rows::int)
     ) c
     WHERE l.workspace_id = @workspace_id LIMIT (SELECT @max_rows::int)
 ), locked AS MATERIALIZED (

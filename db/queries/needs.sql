@@ -22,7 +22,7 @@ SELECT n.kind::text AS kind, n.id::uuid AS id FROM (
         CROSS JOIN LATERAL (
             SELECT r.job_id, r.ready_at FROM job_ready r
             WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id
-            ORDER BY r.priority DESC, r.place, r.job_id LIMIT @max_scan
+            ORDER BY r.priority DESC, r.place, r.tie_break LIMIT @max_scan
         ) c LIMIT @max_scan
     ) u ORDER BY u.ready_at, u.job_id LIMIT @max_rows)
     UNION ALL
@@ -47,7 +47,7 @@ SELECT
         SELECT 1 FROM unnest(@lanes::bigint[]) AS l(lane_id)
         CROSS JOIN LATERAL (
             SELECT 1 FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id
-            ORDER BY r.priority DESC, r.place, r.job_id LIMIT @max_rows
+            ORDER BY r.priority DESC, r.place, r.tie_break LIMIT @max_rows
         ) c LIMIT @max_rows
     ) u)::int AS unroutable,
     (SELECT count(*) FROM (

@@ -58,7 +58,7 @@ WHERE r.workspace_id = @workspace_id
         WHERE p.workspace_id = @workspace_id AND p.serialise <> 'none'))
     AND (SELECT j.repo <> '' FROM job j WHERE j.workspace_id = @workspace_id AND j.id = r.job_id)
     AND (SELECT s.job_id FROM repo_slot s WHERE s.workspace_id = @workspace_id AND s.job_id = r.job_id) IS NULL
-ORDER BY r.priority DESC, r.place, r.job_id LIMIT @max_rows;
+ORDER BY r.priority DESC, r.place, r.tie_break LIMIT @max_rows;
 
 -- name: InReviewCount :one
 -- How many jobs of a product are in review, counted up to its limit.

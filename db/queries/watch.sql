@@ -4,7 +4,7 @@
 SELECT l.lane_id::bigint AS lane_id, h.job_id FROM unnest(@lanes::bigint[]) AS l(lane_id)
 CROSS JOIN LATERAL (
     SELECT r.job_id FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id
-    ORDER BY r.priority DESC, r.place, r.job_id LIMIT 1
+    ORDER BY r.priority DESC, r.place, r.tie_break LIMIT 1
 ) h;
 
 -- name: LaneNewest :one

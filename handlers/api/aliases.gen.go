@@ -137,6 +137,7 @@ type (
 	PutPoolJSONRequestBody             = api.PutPoolJSONRequestBody
 	QueueState                         = api.QueueState
 	RaiseBudgetJSONRequestBody         = api.RaiseBudgetJSONRequestBody
+	RankJobJSONRequestBody             = api.RankJobJSONRequestBody
 	ReadExportParams                   = api.ReadExportParams
 	ReadMessagesParams                 = api.ReadMessagesParams
 	ReadThreadParams                   = api.ReadThreadParams

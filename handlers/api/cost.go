@@ -18,7 +18,7 @@ var cheapCalls = []string{
 	"reportDelivery", "followPullRequest", "endAgent", "checkBudget", "askQuestion", "reportBatch", "getQueueState", "heartbeat",
 	"registerAgent", "createJob", "getJob", "patchJob",
 	"blockJob", "unblockJob", "pauseJob", "resumeJob", "cancelJob", "finishJob", "retryJob", "approveJob", "rejectJob", "mergeJob",
-	"archiveJob", "releaseJob", "answerJob", "failMerge", "linkJob", "unlinkJob", "getProduct", "getAgent", "getAgentHealth", "getFactory",
+	"archiveJob", "releaseJob", "answerJob", "failMerge", "linkJob", "unlinkJob", "rankJob", "getProduct", "getAgent", "getAgentHealth", "getFactory",
 	"drainFactory", "undrainFactory", "terminateAgent", "getCoordinatorStatus", "readMessages", "ackMessages", "nackMessage",
 	"sendMessage", "sendMessages", "getMessage", "redriveDeadLetter", "discardDeadLetter", "streamEvents", "createExport",
 	"deleteExport", "resetExport", "ackExport", "getVersion", "getDescription", "putBlob", "getBlob", "headBlob",

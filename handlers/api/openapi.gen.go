@@ -270,6 +270,9 @@ type ServerInterface interface {
 	// PauseJob Pauses a job; it keeps its checkpoint. Where an agent holds it, the agent is asked to stop.
 	// (POST /jobs/{job}/pause)
 	PauseJob(ctx echo.Context, job JobPath) error
+	// RankJob Puts a job right before or right after another one of its product that is as urgent, in the order in which claims give ready jobs; `{}` takes that back. A job that is not ready keeps its rank until it is. A change of its priority and its end clear it. Jobs of another product or priority, and ones that are neither ready nor ranked, are 409 `other_order` with `why` product, priority or no_place.
+	// (PUT /jobs/{job}/rank)
+	RankJob(ctx echo.Context, job JobPath) error
 	// RejectJob Sends a job in review back. The next attempt gets the reason as `feedback`.
 	// (POST /jobs/{job}/reject)
 	RejectJob(ctx echo.Context, job JobPath) error
@@ -2057,6 +2060,22 @@ func (w *ServerInterfaceWrapper) PauseJob(ctx echo.Context) error {
 	return err
 }
 
+// RankJob converts echo context to params.
+func (w *ServerInterfaceWrapper) RankJob(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RankJob(ctx, job)
+	return err
+}
+
 // RejectJob converts echo context to params.
 func (w *ServerInterfaceWrapper) RejectJob(ctx echo.Context) error {
 	var err error
@@ -2974,6 +2993,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/jobs/:job/merge-failed", wrapper.FailMerge, options.OperationMiddlewares["failMerge"]...)
 	router.GET(options.BaseURL+"/jobs/:job/dependencies", wrapper.GetDependencies, options.OperationMiddlewares["getDependencies"]...)
 	router.POST(options.BaseURL+"/jobs/:job/dependencies", wrapper.LinkJob, options.OperationMiddlewares["linkJob"]...)
+	router.PUT(options.BaseURL+"/jobs/:job/rank", wrapper.RankJob, options.OperationMiddlewares["rankJob"]...)
 	router.DELETE(options.BaseURL+"/jobs/:job/dependencies/:dep", wrapper.UnlinkJob, options.OperationMiddlewares["unlinkJob"]...)
 	router.GET(options.BaseURL+"/jobs/:job/logs", wrapper.ListJobLogs, options.OperationMiddlewares["listJobLogs"]...)
 	router.GET(options.BaseURL+"/jobs/:job/attempts", wrapper.ListAttempts, options.OperationMiddlewares["listAttempts"]...)
@@ -7193,6 +7213,53 @@ func (response PauseJobdefaultApplicationProblemPlusJSONResponse) VisitPauseJobR
 	return err
 }
 
+type RankJobRequestObject struct {
+	Job  JobPath `json:"job"`
+	Body *RankJobJSONRequestBody
+}
+
+type RankJobResponseObject interface {
+	VisitRankJobResponse(w http.ResponseWriter) error
+}
+
+type RankJob200JSONResponse Job
+
+func (response RankJob200JSONResponse) VisitRankJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RankJobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RankJobdefaultApplicationProblemPlusJSONResponse) VisitRankJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RejectJobRequestObject struct {
 	Job  JobPath `json:"job"`
 	Body *RejectJobJSONRequestBody
@@ -9550,6 +9617,9 @@ type StrictServerInterface interface {
 	// PauseJob Pauses a job; it keeps its checkpoint. Where an agent holds it, the agent is asked to stop.
 	// (POST /jobs/{job}/pause)
 	PauseJob(ctx context.Context, request PauseJobRequestObject) (PauseJobResponseObject, error)
+	// RankJob Puts a job right before or right after another one of its product that is as urgent, in the order in which claims give ready jobs; `{}` takes that back. A job that is not ready keeps its rank until it is. A change of its priority and its end clear it. Jobs of another product or priority, and ones that are neither ready nor ranked, are 409 `other_order` with `why` product, priority or no_place.
+	// (PUT /jobs/{job}/rank)
+	RankJob(ctx context.Context, request RankJobRequestObject) (RankJobResponseObject, error)
 	// RejectJob Sends a job in review back. The next attempt gets the reason as `feedback`.
 	// (POST /jobs/{job}/reject)
 	RejectJob(ctx context.Context, request RejectJobRequestObject) (RejectJobResponseObject, error)
@@ -12731,6 +12801,54 @@ func (sh *strictHandler) PauseJob(ctx echo.Context, job JobPath) error {
 		return err
 	} else if validResponse, ok := response.(PauseJobResponseObject); ok {
 		return validResponse.VisitPauseJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RankJob operation middleware
+func (sh *strictHandler) RankJob(ctx echo.Context, job JobPath) error {
+	var request RankJobRequestObject
+
+	request.Job = job
+
+	var body RankJobJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RankJob(ctx.Request().Context(), request.(RankJobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RankJob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RankJobResponseObject); ok {
+		return validResponse.VisitRankJobResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

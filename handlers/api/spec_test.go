@@ -36,7 +36,7 @@ var permissions = map[tenancy.Permission][]string{
 		"POST /jobs/{job}/approve", "POST /jobs/{job}/archive", "POST /jobs/{job}/block",
 		"POST /jobs/{job}/cancel", "POST /jobs/{job}/complete", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",
 		"POST /jobs/{job}/pause", "POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume",
-		"POST /jobs/{job}/retry", "POST /jobs/{job}/unblock"},
+		"POST /jobs/{job}/retry", "POST /jobs/{job}/unblock", "PUT /jobs/{job}/rank"},
 	tenancy.RunFleet: {"DELETE /exports/{export}", "DELETE /factories/{factory}", "GET /coordinator/logs", "GET /exports", "GET /exports/{export}/next", "GET /messages/archives", "GET /messages/dead",
 		"POST /agents/{agent}/terminate", "POST /coordinator/recover", "POST /exports", "POST /exports/{export}/ack", "POST /exports/{export}/reset",
 		"POST /factories/{factory}/drain", "POST /factories/{factory}/undrain", "POST /messages/dead/{message}/discard",

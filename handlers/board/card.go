@@ -53,6 +53,9 @@ func (l boardView) card(c screens.Card) view.Card {
 	if l.canWrite {
 		m.Moves = jobparts.Moves(j, c.Moves)
 		m.Actions, m.Ways = besideMoves(jobparts.Actions(j), c.Moves), jobparts.Ways(j)
+		if j.Status == jobs.Ready {
+			m.RankURL, m.Order = links.JobRank(j.Key), strconv.Itoa(j.Priority)+" "+j.Product
+		}
 		if c.Why.Code == screens.CodeQuestion {
 			m.Answer = links.JobQuestion(j.Key)
 		}

@@ -88,6 +88,9 @@ func (l boardView) column(p screens.ColumnPage) view.Column {
 		m.MoreURL = links.BoardColumn(m.Name, p.Next, l.filter)
 	}
 	switch p.Column {
+	case screens.Ready:
+		m.Sub = "next first"
+		m.About = "From top to bottom, as agents that can run them are given them. Products of one priority take turns by their weights."
 	case screens.Running:
 		if len(l.snap.Factories) > 0 {
 			m.Sub = web.FreeSeats(l.snap)

@@ -35,7 +35,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobDelivered:         "delivered", eventlog.JobDeliveryRefused: "push refused",
 	eventlog.JobCollided: "collides", eventlog.JobCollisionEnded: "collision over",
 	eventlog.JobCancelRequested: "cancel asked", eventlog.JobPauseRequested: "pause asked", eventlog.JobCancelled: "cancelled",
-	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobUndone: "undone",
+	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobRanked: "moved", eventlog.JobUndone: "undone",
 	eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
 	eventlog.JobCompacted: "summed up", eventlog.JobRecorded: "recorded", eventlog.JobRepaired: "repaired", eventlog.JobPurged: "deleted",
 	eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
@@ -145,6 +145,8 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return collisionText(said("job"), payload)
 	case eventlog.JobAsked, eventlog.JobAnswered, eventlog.JobBlocked:
 		return ui.Text(newValue(e.Changes, saidIn[e.Type]))
+	case eventlog.JobRanked:
+		return rankText(said)
 	case eventlog.JobUndone:
 		return ui.Text("“" + Kind(eventlog.Type(said("undid"))) + "” was taken back")
 	case eventlog.JobMerged:
@@ -164,6 +166,16 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		}
 	}
 	return ui.Text(reason.Held(jobs.WaitReason(newValue(e.Changes, "wait_reason"))))
+}
+
+// rankText says where a person has put a job in the order.
+func rankText(said func(string) string) ui.Sentence {
+	for _, side := range []string{"before", "after"} {
+		if key := said(side); key != "" {
+			return ui.Say(ui.T(side+" "), ui.Link(key, links.Job(key)))
+		}
+	}
+	return ui.Text("to where it stands by its waiting")
 }
 
 func onFactory(name string) ui.Sentence {

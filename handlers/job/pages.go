@@ -31,6 +31,7 @@ func (p *Pages) Routes() []web.Route {
 		web.Get("/jobs/:key/attempts", tenancy.ReadBoard, p.showAttempts),
 		web.Get("/jobs/:key/ask/:action", tenancy.WriteJobs, p.ask),
 		web.Post("/jobs/:key/move", tenancy.WriteJobs, p.move),
+		web.Post("/jobs/:key/rank", tenancy.WriteJobs, p.rank),
 		web.Post("/jobs/:key/undo", tenancy.WriteJobs, p.undo),
 		web.Post("/jobs/:key/tick", tenancy.WriteJobs, p.tick),
 		web.Post("/jobs/:key/link", tenancy.WriteJobs, p.link),

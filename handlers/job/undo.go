@@ -44,6 +44,9 @@ func (p *Pages) undo(c echo.Context, who tenancy.Principal) error {
 	}
 	toast := ui.Toast{Tone: ui.OK, Title: after.Key + " is " + strings.ToLower(after.Status.Word()) + " again",
 		Text: "What was done is undone."}
+	if after.Status == before.Status {
+		toast.Title = after.Key + " is as it was before"
+	}
 	if strings.HasPrefix(web.CurrentPath(c.Request()), links.Review) {
 		p.SetFlash(c, toast)
 		return web.SeeOther(c, links.ReviewJob(after.Key, ""))

@@ -23,6 +23,7 @@ var codes = map[fault.Code]int{
 	fault.InvalidTransition:    http.StatusConflict,
 	fault.DependencyCycle:      http.StatusConflict,
 	fault.ChildrenOpen:         http.StatusConflict,
+	fault.OtherOrder:           http.StatusConflict,
 	fault.InUse:                http.StatusConflict,
 	fault.AlreadyExists:        http.StatusConflict,
 	fault.IdempotencyKeyReused: http.StatusUnprocessableEntity,

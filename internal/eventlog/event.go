@@ -58,6 +58,7 @@ const (
 	JobCancelled         Type = "job.cancelled"
 	JobRetried           Type = "job.retried"
 	JobArchived          Type = "job.archived"
+	JobRanked            Type = "job.ranked" // a person has put it before or after another one, or cleared that
 	JobUndone            Type = "job.undone" // its last act was taken back
 	JobLinked            Type = "job.linked"
 	JobUnlinked          Type = "job.unlinked"

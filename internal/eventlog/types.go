@@ -14,7 +14,7 @@ var Types = []Type{
 	JobStarted, JobProgressed, JobReleased, JobLost, JobWarned, JobTimedOut, JobAttemptFailed, JobAsked, JobHandedIn,
 	JobCompleted, JobFailed, JobApproved, JobRejected, JobMerged, JobMergeFailed, JobMergeHeld,
 	JobPullRequestOpened, JobDelivered, JobDeliveryRefused, JobCollided, JobCollisionEnded, JobCancelRequested, JobPauseRequested,
-	JobCancelled, JobRetried, JobArchived, JobUndone, JobLinked, JobUnlinked, JobCompacted, JobRecorded,
+	JobCancelled, JobRetried, JobArchived, JobRanked, JobUndone, JobLinked, JobUnlinked, JobCompacted, JobRecorded,
 	JobRepaired, JobPurged, ProductSaved, ProductDeleted,
 	BudgetCreated, BudgetChanged, BudgetRemoved, BudgetRaised, BudgetTransferred, BudgetThreshold, BudgetWillRunOut, BudgetStopped,
 	BudgetAdjusted, BudgetRepaired, PriceSaved, PriceAsked, PriceDecided, UsagePriced,

@@ -22,6 +22,7 @@ const (
 	InvalidTransition    Code = "invalid_transition"
 	DependencyCycle      Code = "dependency_cycle"
 	ChildrenOpen         Code = "children_open"
+	OtherOrder           Code = "other_order"
 	InUse                Code = "in_use"
 	AlreadyExists        Code = "already_exists"
 	IdempotencyKeyReused Code = "idempotency_key_reused"
@@ -58,6 +59,7 @@ var titles = map[Code]string{
 	InvalidTransition:    "Not possible in this status",
 	DependencyCycle:      "The dependencies form a cycle",
 	ChildrenOpen:         "Children of the job are open",
+	OtherOrder:           "The jobs do not stand in one order",
 	InUse:                "Still in use",
 	AlreadyExists:        "Already exists",
 	IdempotencyKeyReused: "The idempotency key belongs to another request",
@@ -90,7 +92,7 @@ func (c Code) Title() string {
 // state: asking again can help, sending the same again cannot.
 func (c Code) Conflict() bool {
 	switch c {
-	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, InUse, AlreadyExists, NotClaimable, StaleEpoch, LeaseExpired,
+	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, OtherOrder, InUse, AlreadyExists, NotClaimable, StaleEpoch, LeaseExpired,
 		AlreadyEnded, Cancelled, Paused, Superseded, FactoryElsewhere, OverBudget, StorageFull:
 		return true
 	default:

@@ -46,6 +46,12 @@ func (j Job) decide(by Trigger, to Status, event eventlog.Type, changes ...func(
 	return d, nil
 }
 
+// endsRank reports whether the job loses the rank that a person gave it: that was among jobs as urgent,
+// and of a job that goes on.
+func (d Decision) endsRank() bool {
+	return d.Before.Priority != d.After.Priority || d.Before.Status.Finished() != d.After.Status.Finished()
+}
+
 // Refuse is InvalidTransition: the trigger leads nowhere from the job's status.
 func (j Job) Refuse(by Trigger) error {
 	return fault.New(fault.InvalidTransition, "%s is %s and cannot be %s.", j.Key, j.Status.Words(), by.participle()).

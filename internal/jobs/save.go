@@ -99,6 +99,7 @@ func (s Change) row() (jobRow, error) {
 		ID: a.ID, FromStatus: s.Before.Status, FromEpoch: s.Before.Epoch, ProductID: a.ProductID, LaneID: a.LaneID, Attempts: a.Attempts,
 		Saved: saved, BudgetNanos: a.BudgetNanos, Actor: by.Name, ActorKind: by.Kind, ActorID: by.ID, CarriedOutBy: carriedOut,
 		EventType: s.Type, Changes: stored.Changes, Payload: stored.Payload, Contents: stored.Contents,
+		Unranked: s.endsRank(),
 	}, err
 }
 

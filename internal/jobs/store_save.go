@@ -30,6 +30,7 @@ type jobRow struct {
 	Changes      json.RawMessage    `json:"changes"`
 	Payload      json.RawMessage    `json:"payload"`
 	Contents     []eventlog.Content `json:"contents,omitempty"`
+	Unranked     bool               `json:"unranked"`
 }
 
 // written is what the database decided when it wrote a jobRow.

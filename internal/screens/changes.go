@@ -163,6 +163,7 @@ func (s *summary) add(e eventlog.Event) {
 	if e.JobID == nil {
 		return
 	}
+	s.hit[Ready] = s.hit[Ready] || e.Type == eventlog.JobRanked || e.Type == eventlog.JobUndone
 	moved, known := s.seen[*e.JobID]
 	if !known {
 		s.changed = append(s.changed, Ref{ID: *e.JobID, Key: e.JobKey})

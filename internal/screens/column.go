@@ -21,24 +21,26 @@ const (
 	failedDays = 36500
 )
 
-// place is a job's place in a column.
+// place is a job's place in a column. Of a ready job it is that in the order of claims: its priority
+// there, and tieBreak among those at one time.
 type place struct {
 	id       ids.ID
 	priority int
 	at       time.Time
+	tieBreak string
 }
 
 func (p place) cursor() string {
-	return fmt.Sprintf("%d.%d.%s", p.priority, p.at.UnixMicro(), p.id)
+	return fmt.Sprintf("%d.%d.%s.%x", p.priority, p.at.UnixMicro(), p.id, p.tieBreak)
 }
 
-// inOrder compares places in a column: the most urgent first and then the oldest,
-// or, of what is over, the newest.
+// inOrder compares places in a column: the most urgent first and then the oldest, ready jobs as
+// claims give them, or, of what is over, the newest.
 func (c Column) inOrder(a, b place) int {
 	if c == Done || c == Failed {
 		return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.id.String(), a.id.String()))
 	}
-	return cmp.Or(cmp.Compare(b.priority, a.priority), a.at.Compare(b.at), cmp.Compare(a.id.String(), b.id.String()))
+	return cmp.Or(cmp.Compare(b.priority, a.priority), a.at.Compare(b.at), cmp.Compare(a.tieBreak, b.tieBreak), cmp.Compare(a.id.String(), b.id.String()))
 }
 
 func (r *reader) columns(f Filter, names []Column) ([]ColumnPage, error) {

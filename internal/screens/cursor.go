@@ -1,6 +1,7 @@
 package screens
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -10,11 +11,13 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
-// cursor is a place in a column: after the job with that priority, time and id.
+// cursor is a place in a column: after the job with that priority, time and id; of ready jobs with
+// that tie-break instead of the id.
 type cursor struct {
 	priority int
 	at       time.Time
 	id       ids.ID
+	tieBreak []byte
 	start    bool
 }
 
@@ -28,12 +31,16 @@ const lastMicro = 253_000_000_000_000_000
 
 func parseCursor(s string) (cursor, error) {
 	if s == "" {
-		return cursor{priority: 11, start: true}, nil
+		return cursor{priority: 11, tieBreak: []byte{}, start: true}, nil
 	}
 	var c cursor
 	var micros int64
 	var id string
-	_, err := fmt.Sscanf(strings.ReplaceAll(s, ".", " "), "%d %d %s", &c.priority, &micros, &id)
+	parts := strings.SplitN(s, ".", 4)
+	_, err := fmt.Sscanf(strings.Join(parts[:min(len(parts), 3)], " "), "%d %d %s", &c.priority, &micros, &id)
+	if c.tieBreak = []byte{}; err == nil && len(parts) == 4 {
+		c.tieBreak, err = hex.DecodeString(parts[3])
+	}
 	parsed, ok := ids.Parse(id)
 	if err != nil || !ok || c.priority < 0 || c.priority > 11 || micros < 0 || micros > lastMicro {
 		return c, fault.New(fault.Malformed, "The place in the column is not one that this server gave out.")

@@ -124,7 +124,13 @@ func (s scan) withNamed(list []place, at cursor) ([]place, error) {
 	}
 	list = slices.DeleteFunc(list, func(p place) bool { return p.id == j.ID })
 	if at.start {
-		list = append(list, place{j.ID, j.Priority, j.StatusAt})
+		named := []place{{id: j.ID, priority: j.Priority, at: j.StatusAt}}
+		if s.column == Ready {
+			if named, err = s.readyPlace(j.ID); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, named...)
 		slices.SortFunc(list, s.column.inOrder)
 	}
 	return list, nil

@@ -1,7 +1,8 @@
 // Dragging a card to another column. The same moves are in the card's menu.
 // The server says which columns accept a card (data-moves) and decides again;
 // its answer holds the card or the columns as they are then. A card that is let go over
-// another column goes back, and the server says why.
+// another column goes back, and the server says why. A ready card is dragged within its column
+// too, among those of its order (data-order), which claims follow.
 import { hold } from "./live.js";
 import { recall, remember } from "./memory.js";
 import { onAnswer } from "./news.js";
@@ -20,7 +21,7 @@ function attach() {
       draggable: "[data-card]",
       filter: "[popover], .job-menu, .tlink, .job-act",
       preventOnFilter: false,
-      sort: false,
+      sort: list.dataset.list === "ready" && !list.querySelector(".group-h"),
       forceFallback: true,
       fallbackTolerance: 5,
       fallbackOnBody: true,
@@ -31,16 +32,38 @@ function attach() {
       fallbackClass: "drag-card",
       scrollSensitivity: 60,
       onStart: started,
+      onMove: mayStand,
       onEnd: ended,
     });
   }
+}
+
+// mayStand keeps a card that has not left its column among those of its order.
+function mayStand({ from, to, dragged, related }) {
+  return from !== to || dragged.parentNode !== from || ranksWith(dragged, related);
+}
+
+const ranksWith = (card, other) => other.matches("[data-order]") && other.dataset.order === card.dataset.order;
+
+// beside returns the nearest card of a card's order above or below it in its column.
+function beside(card, by) {
+  for (let at = card; (at = by < 0 ? at.previousElementSibling : at.nextElementSibling); ) if (ranksWith(card, at)) return at;
+  return null;
+}
+
+// rankOf is where a card stands in its column, as the server takes it: before the next one of its order,
+// or else after the last one.
+function rankOf(card) {
+  const [next, last] = [beside(card, 1), beside(card, -1)];
+  if (next) return { before: next.dataset.card };
+  return last && { after: last.dataset.card };
 }
 
 const accepted = (card) => card.dataset.moves.split(" ").filter(Boolean);
 
 function started(event) {
   const card = event.item;
-  origin = { list: event.from, next: card.nextElementSibling };
+  origin = { list: event.from, next: card.nextElementSibling, rank: JSON.stringify(rankOf(card)) };
   release = hold();
   const moves = accepted(card);
   for (const list of lists()) {
@@ -64,6 +87,7 @@ async function ended(event) {
     if (asking || refused) settle(card, back);
     if (refused) await post(card, event.to.dataset.list);
     else if (moved && !asking) await move(card, event.to.dataset.list, back, letGo);
+    else if (!moved) await rank(card, back, letGo);
   } finally {
     letGo?.();
   }
@@ -101,6 +125,34 @@ async function move(card, to, back, letGo) {
   if (now.dataset.column === to) announce(`${now.dataset.card} moved to ${title}`);
 }
 
+// rank asks the server to keep a card of the column Ready where it was dropped.
+async function rank(card, back, letGo) {
+  const to = card.dataset.order && rankOf(card);
+  if (!to || JSON.stringify(to) === back.rank) return restore(card, back);
+  if (!(await sendRank(card, to, letGo)) && card.isConnected) restore(card, back);
+}
+
+// sendRank returns whether the card is there and was moved.
+async function sendRank(card, to, letGo) {
+  const { id } = card;
+  const { version } = card.dataset;
+  pending(card, "its new place");
+  const over = onAnswer(id, letGo);
+  await htmx.ajax("POST", card.dataset.url.replace(/move$/, "rank"), { source: card, swap: "none", values: to });
+  over();
+  const now = document.getElementById(id);
+  if (now) settle(now);
+  return Boolean(now) && now.dataset.version !== version;
+}
+
+// Shift with J and K: further down the column, or up.
+document.addEventListener("rank", async ({ target: card, detail: by }) => {
+  const other = card.dataset.order && !card.querySelector("[data-pending]") && beside(card, by);
+  if (!other) return;
+  const moved = await sendRank(card, { [by < 0 ? "before" : "after"]: other.dataset.card });
+  if (moved) announce(`${card.dataset.card} moved ${by < 0 ? "up" : "down"}`);
+});
+
 const post = (card, to) =>
   htmx.ajax("POST", card.dataset.url, { source: card, swap: "none", values: { to, version: card.dataset.version } });
 
@@ -119,11 +171,14 @@ function settle(card, back) {
   for (const line of card.querySelectorAll("[data-pending]")) line.remove();
   const list = card.closest("[data-list]");
   if (!list || list.dataset.list === card.dataset.column) return;
-  if (back?.list.isConnected && back.list.dataset.list === card.dataset.column) {
-    back.list.insertBefore(card, back.next?.isConnected && back.next.parentNode === back.list ? back.next : null);
-    return;
-  }
-  document.getElementById("list-" + card.dataset.column)?.prepend(card);
+  if (back?.list.isConnected && back.list.dataset.list === card.dataset.column) restore(card, back);
+  else document.getElementById("list-" + card.dataset.column)?.prepend(card);
+}
+
+// restore puts a card where it was taken from.
+function restore(card, back) {
+  if (!back.list.isConnected) return;
+  back.list.insertBefore(card, back.next?.isConnected && back.next.parentNode === back.list ? back.next : null);
 }
 
 // On small screens: which column is in view.

@@ -78,6 +78,10 @@ function single(event) {
       return openMenu();
     case "e":
       return editCard();
+    case "J":
+      return rank(1);
+    case "K":
+      return rank(-1);
     default:
       return walk(key);
   }
@@ -121,6 +125,13 @@ function editCard() {
   const way = currentCard()?.querySelector(".way-edit");
   way?.click();
   return Boolean(way);
+}
+
+// The board puts a card further down its column, or up.
+function rank(by) {
+  const card = currentCard();
+  card?.dispatchEvent(new CustomEvent("rank", { bubbles: true, detail: by }));
+  return Boolean(card);
 }
 
 const steps = {

@@ -17,7 +17,7 @@ func (c Card) showPercent() bool { return c.Column == "running" && c.Percent >= 
 
 // data returns what board.js needs to move the card.
 func (c Card) data() templ.Attributes {
-	return templ.Attributes{
+	data := templ.Attributes{
 		"data-card":    c.Key,
 		"data-column":  c.Column,
 		"data-version": strconv.Itoa(c.Version),
@@ -25,6 +25,10 @@ func (c Card) data() templ.Attributes {
 		"data-url":     c.MoveURL,
 		"data-digest":  c.Digest.String(),
 	}
+	if c.RankURL != "" {
+		data["data-order"] = c.Order
+	}
+	return data
 }
 
 // String returns what the page has of a digest: three bytes, by which it sees in time that a

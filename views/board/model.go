@@ -45,7 +45,8 @@ type Column struct {
 	Name   string // "waiting", "ready", "running", "review", "done", "failed"
 	Title  string // "Waiting"
 	Count  string // "11", "1,000+"
-	Sub    string // what limits it: "2 seats free", "limit 8"
+	Sub    string // what limits or orders it: "2 seats free", "next first"
+	About  string // more about that, shown under the pointer
 	Spent  string // on the jobs that it shows: "$12.40 spent on the 20 jobs shown"
 	Groups []CardGroup
 	// MoreURL is links.BoardColumn with the next cursor, "" at the end.
@@ -131,6 +132,9 @@ type Card struct {
 
 	MoveURL string
 	Moves   []jobparts.Move
+	// RankURL is where a ready job is put before or after others of the same Order; "" for other jobs.
+	RankURL string
+	Order   string
 	Actions []ui.Action
 	Ways    []jobparts.Way
 }

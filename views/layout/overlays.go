@@ -38,7 +38,8 @@ func keyHelp(s Shell) []keyGroup {
 			{"Move, in the menu", []string{"1", "–", "6"}},
 		}
 		if s.CanWrite {
-			keys = append(keys, keyLine{"Edit the card's job", []string{"E"}})
+			keys = append(keys, keyLine{"Edit the card's job", []string{"E"}},
+				keyLine{"Ready card down, up its column", []string{"⇧ J", "⇧ K"}})
 		}
 		groups = append(groups, keyGroup{"On the board", keys})
 	}

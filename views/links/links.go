@@ -75,6 +75,9 @@ func Job(key string) string { return "/jobs/" + url.PathEscape(key) }
 // JobMove takes to=<column> and version=<n>.
 func JobMove(key string) string { return Job(key) + "/move" }
 
+// JobRank takes to=top|up|down, or before=<key> or after=<key>.
+func JobRank(key string) string { return Job(key) + "/rank" }
+
 // JobAction takes reason and version. The action is a verb: pause, cancel.
 func JobAction(key, action string) string { return Job(key) + "/" + url.PathEscape(action) }
 

@@ -69,6 +69,7 @@ var examples = map[string]string{
 	"job merge":            "job merge FB-1 --commit \"$(git rev-parse HEAD)\"",
 	"job pause":            "job pause FB-1",
 	"job progress":         "job progress FB-1 --percent 40 --step \"tests\"",
+	"job rank":             "job rank FB-2 --before FB-1",
 	"job reclaim":          "job reclaim FB-1",
 	"job reject":           "job reject FB-1 --reason \"Please add a test\"",
 	"job release":          "job release FB-1 --reason \"Somebody else knows it better\"",

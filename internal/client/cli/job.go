@@ -20,7 +20,7 @@ func jobCommand(c *cli) *cobra.Command {
 // jobCommands returns those below `fleet job`.
 func jobCommands(c *cli) []*cobra.Command {
 	all := []*cobra.Command{jobCreate(c), jobList(c), jobShow(c), jobLogs(c), jobReclaim(c),
-		jobLink(c), jobUnlink(c), jobAnswer(c), jobClaim(c), jobComplete(c), jobRelease(c), jobProgress(c), jobFail(c),
+		jobLink(c), jobUnlink(c), jobRank(c), jobAnswer(c), jobClaim(c), jobComplete(c), jobRelease(c), jobProgress(c), jobFail(c),
 		jobAsk(c), jobRenew(c), jobWatch(c)}
 	for _, d := range decisions {
 		all = append(all, decide(c, d))
@@ -88,6 +88,29 @@ func jobLink(c *cli) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&kind, "type", "", "`type` of the link: blocks, parent, discovered_from, duplicates, supersedes")
 	cmd.Flags().BoolVar(&gate, "gate", false, "the parent waits until the job has ended")
+	return cmd
+}
+
+func jobRank(c *cli) *cobra.Command {
+	var rank api.JobRank
+	var before, after string
+	var clear bool
+	cmd := c.command("rank JOB", "Say which job agents get first", "rankJob")
+	cmd.Long = "Puts a job right before or right after another one of its product and priority. Claims give ready jobs in that\n" +
+		"order; a job that is not ready keeps its rank until it is. --clear puts it back to where it stands by its waiting."
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		server, err := c.connect()
+		if err != nil {
+			return err
+		}
+		rank.Before, rank.After = some(before), some(after)
+		return c.showJob(server.RankJob(cmd.Context(), args[0], rank))
+	}
+	cmd.Flags().StringVar(&before, "before", "", "right before this `job`")
+	cmd.Flags().StringVar(&after, "after", "", "right after this `job`")
+	cmd.Flags().BoolVar(&clear, "clear", false, "to where it stands by its waiting")
+	cmd.MarkFlagsMutuallyExclusive("before", "after", "clear")
+	cmd.MarkFlagsOneRequired("before", "after", "clear")
 	return cmd
 }
 

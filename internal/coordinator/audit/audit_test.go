@@ -96,6 +96,7 @@ func TestDamageIsFound(t *testing.T) {
 		{`UPDATE job SET priority = 1 WHERE id = $1`, "ready", "ready", "its priority is 1, in the queue 9"},
 		{`UPDATE job_ready SET priority = 10 WHERE job_id = $1`, "ready", "ready", "its priority is 9, in the queue 10, raised by 0"},
 		{`UPDATE job_ready SET place = place - interval '1 hour' WHERE job_id = $1`, "ready", "ready", "stands in the queue as since"},
+		{`UPDATE job_ready SET rank = 'a' WHERE job_id = $1`, "ready", "ready", "its rank is , in the queue 61"},
 		{`UPDATE job_ready SET ready_at = ready_at - interval '1 hour' WHERE job_id = $1`, "ready", "ready", "in the queue since"},
 		{`UPDATE job SET ready_at = NULL WHERE id = $1`, "ready", "ready", "does not say since when"},
 		{`UPDATE attempt SET ended_at = now(), outcome = 'lost' WHERE job_id = $1`, "running", "attempt", "has no open attempt"},
@@ -131,7 +132,9 @@ func (w *testWorkspace) mended(do func()) {
 		w.damage(`DELETE FROM ` + table)
 	}
 	for _, table := range tables {
-		w.damage(`INSERT INTO ` + table + ` OVERRIDING SYSTEM VALUE SELECT * FROM kept_` + table)
+		columns := dbfactory.Text(w.t, w.db, `SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute
+			WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`, table)
+		w.damage(`INSERT INTO ` + table + ` (` + columns + `) OVERRIDING SYSTEM VALUE SELECT ` + columns + ` FROM kept_` + table)
 		w.damage(`DROP TABLE kept_` + table)
 		w.damage(`ALTER TABLE ` + table + ` ENABLE TRIGGER ALL`)
 	}

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -92,8 +94,10 @@ func readyBroken(j record) string {
 		return "it is ready and does not say since when"
 	case !j.ReadyAt.Equal(*j.QueuedAt):
 		return fmt.Sprintf("it is ready since %s, in the queue since %s", j.ReadyAt.UTC(), j.QueuedAt.UTC())
-	case *j.QueuedRaised == 0 && !j.QueuedPlace.Equal(*j.QueuedAt):
-		return fmt.Sprintf("it is ready since %s and stands in the queue as since %s", j.ReadyAt.UTC(), j.QueuedPlace.UTC())
+	case !bytes.Equal(j.QueuedRank, j.Rank):
+		return fmt.Sprintf("its rank is %x, in the queue %x", j.Rank, j.QueuedRank)
+	case *j.QueuedRaised == 0 && !j.QueuedPlace.Equal(*cmp.Or(j.RankedPlace, j.QueuedAt)):
+		return fmt.Sprintf("its place is since %s and stands in the queue as since %s", cmp.Or(j.RankedPlace, j.QueuedAt).UTC(), j.QueuedPlace.UTC())
 	}
 	return ""
 }

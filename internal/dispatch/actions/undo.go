@@ -62,6 +62,10 @@ func undoTx(ctx context.Context, tx db.Tx, who tenancy.Principal, locked jobs.Lo
 	if err != nil {
 		return jobs.Job{}, nil, err
 	}
+	if act.Type == eventlog.JobRanked {
+		saved, err := jobs.UndoRankTx(ctx, tx, who, locked, act)
+		return saved, nil, err
+	}
 	open, err := jobs.DependencyOpenTx(ctx, tx, who.Workspace, locked.ID)
 	if err != nil {
 		return jobs.Job{}, nil, fmt.Errorf("dependencies of %s: %w", locked.Key, err)

@@ -1,7 +1,6 @@
 package claim
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -51,7 +50,7 @@ func (b *claimBatch) readHeads(tx db.Tx, lanes []int64) ([]head, error) {
 		}
 	}
 	slices.SortFunc(heads, func(x, y head) int {
-		return cmp.Or(cmp.Compare(y.priority, x.priority), x.place.Compare(y.place), cmp.Compare(x.lane, y.lane))
+		return x.compare(y.readyKey)
 	})
 	return heads, nil
 }

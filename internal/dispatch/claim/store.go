@@ -114,7 +114,7 @@ func readHeads(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64, f
 	params := dbsqlc.ReadyHeadsParams{WorkspaceID: workspace, Lanes: lanes}
 	for _, k := range from {
 		params.Priorities, params.Places = append(params.Priorities, k.priority), append(params.Places, k.place)
-		params.JobIds = append(params.JobIds, k.job)
+		params.TieBreaks = append(params.TieBreaks, []byte(k.tieBreak))
 	}
 	rows, err := q.ReadyHeads(ctx, tx, params)
 	if err != nil {
@@ -122,7 +122,7 @@ func readHeads(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64, f
 	}
 	heads := make([]head, 0, len(rows))
 	for _, r := range rows {
-		heads = append(heads, head{lane: r.LaneID, readyKey: readyKey{r.Priority, r.Place, r.JobID}, blocks: r.Blocks})
+		heads = append(heads, head{lane: r.LaneID, readyKey: readyKey{r.Priority, r.Place, string(r.TieBreak), r.JobID}, blocks: r.Blocks})
 	}
 	return heads, nil
 }
@@ -132,13 +132,13 @@ func readHeads(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64, f
 func takeReady(ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, from readyKey, least int, n int) ([]readyKey, error) {
 	rows, err := q.ReadyTake(ctx, tx, dbsqlc.ReadyTakeParams{WorkspaceID: workspace, LaneID: lane,
 		MaxRows: n, MinPriority: least,
-		FromPriority: from.priority, FromPlace: from.place, FromJobID: from.job})
+		FromPriority: from.priority, FromPlace: from.place, FromTieBreak: []byte(from.tieBreak)})
 	if err != nil {
 		return nil, err
 	}
 	keys := make([]readyKey, 0, len(rows))
 	for _, r := range rows {
-		keys = append(keys, readyKey{r.Priority, r.Place, r.JobID})
+		keys = append(keys, readyKey{r.Priority, r.Place, string(r.TieBreak), r.JobID})
 	}
 	return keys, nil
 }
@@ -155,7 +155,7 @@ func takeReadyOutside(
 	}
 	keys := make([]readyKey, 0, len(rows))
 	for _, r := range rows {
-		keys = append(keys, readyKey{r.Priority, r.Place, r.JobID})
+		keys = append(keys, readyKey{r.Priority, r.Place, string(r.TieBreak), r.JobID})
 	}
 	return keys, nil
 }

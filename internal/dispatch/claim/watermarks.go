@@ -3,7 +3,6 @@ package claim
 import (
 	"cmp"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,17 +21,18 @@ const (
 	watermarkMax = 10 * time.Second
 )
 
-// readyKey is a place in the order of a lane's ready jobs: the more urgent first, then
-// those that are ready longer.
+// readyKey is a place in the order of ready jobs: the more urgent first, then those that are
+// ready longer, unless a person has ranked them.
 type readyKey struct {
 	priority int
 	place    time.Time
+	tieBreak string // among jobs of one place
 	job      ids.ID
 }
 
 // compare orders the more urgent first, then those that came there before.
 func (k readyKey) compare(other readyKey) int {
-	return cmp.Or(cmp.Compare(other.priority, k.priority), k.place.Compare(other.place), slices.Compare(k.job[:], other.job[:]))
+	return cmp.Or(cmp.Compare(other.priority, k.priority), k.place.Compare(other.place), cmp.Compare(k.tieBreak, other.tieBreak))
 }
 
 // top is before all jobs.

@@ -9,7 +9,7 @@ import (
 
 // LookFrom lets claims look for the jobs of a lane from this one on, for an hour.
 func (s *Service) LookFrom(workspace ids.ID, j jobs.Job) {
-	s.watermarks.byLane[laneName{workspace, j.LaneID}] = laneWatermark{readyKey{j.Priority, *j.ReadyAt, j.ID}, time.Now().Add(time.Hour)}
+	s.watermarks.byLane[laneName{workspace, j.LaneID}] = laneWatermark{readyKey{j.Priority, *j.ReadyAt, string(j.ID[:]), j.ID}, time.Now().Add(time.Hour)}
 }
 
 // Floors returns how many lanes of a workspace have one.
