@@ -2471,7 +2471,7 @@ type DispatchChange struct {
 	// ProductWeights Shares of what is given out, by the names of products; the default is 1.
 	ProductWeights *map[string]int `json:"product_weights,omitempty"`
 
-	// ShortJobsFirst Whether, of jobs as urgent, those with the shorter estimate come first. The default is false; this version takes nothing else.
+	// ShortJobsFirst Whether, of jobs as urgent, short ones come first: each stands as though it had become ready later by the minutes of its estimate, 480 at most and where it has none. The default is false.
 	ShortJobsFirst *bool `json:"short_jobs_first,omitempty"`
 
 	// Weights What counts how much where factories are compared.

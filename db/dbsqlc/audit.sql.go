@@ -306,7 +306,7 @@ func (q *Queries) AuditHistories(ctx context.Context, db DBTX, workspaceID uuid.
 const auditJobs = `-- name: AuditJobs :many
 SELECT j.id, j.key, j.status, j.wait_reason, j.epoch, j.attempts, j.lane_id, j.priority, j.ready_at, j.repo,
     r.lane_id AS queued_lane, r.priority AS queued_priority, r.ready_at AS queued_at, r.place AS queued_place, r.raised AS queued_raised,
-    r.rank AS queued_rank, k.place AS ranked_place, k.rank,
+    r.delay_minutes AS queued_delay, r.rank AS queued_rank, k.place AS ranked_place, k.rank,
     l.epoch AS lease_epoch,
     s.repo AS slot_repo,
     a.count AS attempt_count, a.lowest AS attempt_lowest, a.highest AS attempt_highest, a.open AS attempts_open,
@@ -341,6 +341,7 @@ type AuditJobsRow struct {
 	QueuedAt         *time.Time
 	QueuedPlace      *time.Time
 	QueuedRaised     *int
+	QueuedDelay      *int
 	QueuedRank       []byte
 	RankedPlace      *time.Time
 	Rank             []byte
@@ -380,6 +381,7 @@ func (q *Queries) AuditJobs(ctx context.Context, db DBTX, workspaceID uuid.UUID,
 			&i.QueuedAt,
 			&i.QueuedPlace,
 			&i.QueuedRaised,
+			&i.QueuedDelay,
 			&i.QueuedRank,
 			&i.RankedPlace,
 			&i.Rank,
@@ -511,7 +513,8 @@ WITH repaired AS (
         failure_kind = $4::jsonb ->> 'failure_kind', approved_head = $4::jsonb ->> 'approved_head',
         merged_commit = $4::jsonb ->> 'merged_commit', url = $4::jsonb ->> 'url'
     WHERE job.workspace_id = $1 AND job.id = $7
-    RETURNING job.id, job.status, job.lane_id, job.priority, job.ready_at, job.epoch
+    RETURNING job.id, job.status, job.lane_id, job.priority, job.ready_at, job.epoch, estimate_delay((SELECT d.short_jobs_first
+        FROM dispatch_setting d WHERE d.workspace_id = $1), job.estimated_minutes) AS delay
 ), written AS (
     INSERT INTO job_text (workspace_id, job_id, body, acceptance, acceptance_met, input_context, secret_keys)
     SELECT $1, r.id, $4::jsonb ->> 'body', $4::jsonb -> 'acceptance', $4::jsonb -> 'acceptance_met',
@@ -526,11 +529,12 @@ WITH repaired AS (
 ), unreadied AS (
     DELETE FROM job_ready q WHERE q.workspace_id = $1 AND q.job_id = ANY(ARRAY(SELECT r.id FROM repaired r WHERE r.status <> 'ready'))
 ), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, rank, job_id)
-    SELECT $1, r.lane_id, r.priority, r.ready_at, coalesce(k.place, r.ready_at), k.rank, r.id
+    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, delay_minutes, rank, job_id)
+    SELECT $1, r.lane_id, r.priority, r.ready_at, coalesce(k.place, r.ready_at + make_interval(mins => r.delay)),
+        CASE WHEN k.rank IS NULL THEN r.delay ELSE 0 END, k.rank, r.id
     FROM repaired r LEFT JOIN job_rank k ON k.workspace_id = $1 AND k.job_id = r.id WHERE r.status = 'ready'
     ON CONFLICT (workspace_id, job_id) DO UPDATE SET lane_id = excluded.lane_id, priority = excluded.priority,
-        ready_at = excluded.ready_at, place = excluded.place, rank = excluded.rank, raised = 0
+        ready_at = excluded.ready_at, place = excluded.place, delay_minutes = excluded.delay_minutes, rank = excluded.rank, raised = 0
 )
 INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, saved_at, changes, payload)
 SELECT $1, 'job.repaired', r.id, $2, 'system', $2, nullif(r.epoch, 0), now(), '[]', $3::jsonb FROM repaired r

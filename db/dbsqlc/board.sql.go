@@ -783,11 +783,11 @@ func (q *Queries) BoardPhases(ctx context.Context, db DBTX, workspaceID uuid.UUI
 const boardReady = `-- name: BoardReady :many
 SELECT o.id::uuid AS id, r.priority, r.place, r.tie_break FROM (
     SELECT t.job_id, t.lane_id, t.priority, t.place, t.tie_break
-    FROM (SELECT generate_series($1::int, 0, -1) AS level) p CROSS JOIN LATERAL (
+    FROM (SELECT generate_series(greatest(10 - $1::int, 0), 10) AS level) p CROSS JOIN LATERAL (
         SELECT q.job_id, q.lane_id, q.priority, q.place, q.tie_break FROM job_ready q
-        WHERE q.workspace_id = $2 AND -q.priority = 0 - p.level
-            AND (q.place, q.tie_break) > (CASE WHEN p.level = $1 THEN $3::timestamptz ELSE '-infinity' END,
-                CASE WHEN p.level = $1 THEN $4::bytea ELSE '' END)
+        WHERE q.workspace_id = $2 AND q.level = p.level::smallint
+            AND (q.place, q.tie_break) > (CASE WHEN p.level = 10 - $1 THEN $3::timestamptz ELSE '-infinity' END,
+                CASE WHEN p.level = 10 - $1 THEN $4::bytea ELSE '' END)
         ORDER BY q.place, q.tie_break LIMIT $5
     ) t LIMIT $5
 ) r CROSS JOIN LATERAL (
@@ -871,11 +871,11 @@ func (q *Queries) BoardReady(ctx context.Context, db DBTX, arg BoardReadyParams)
 
 const boardReadyEdge = `-- name: BoardReadyEdge :many
 SELECT t.job_id AS id, t.priority, t.place, t.tie_break
-FROM (SELECT generate_series($1::int, 0, -1) AS level) p CROSS JOIN LATERAL (
+FROM (SELECT generate_series(greatest(10 - $1::int, 0), 10) AS level) p CROSS JOIN LATERAL (
     SELECT q.job_id, q.priority, q.place, q.tie_break FROM job_ready q
-    WHERE q.workspace_id = $2 AND -q.priority = 0 - p.level
-        AND (q.place, q.tie_break) > (CASE WHEN p.level = $1 THEN $3::timestamptz ELSE '-infinity' END,
-            CASE WHEN p.level = $1 THEN $4::bytea ELSE '' END)
+    WHERE q.workspace_id = $2 AND q.level = p.level::smallint
+        AND (q.place, q.tie_break) > (CASE WHEN p.level = 10 - $1 THEN $3::timestamptz ELSE '-infinity' END,
+            CASE WHEN p.level = 10 - $1 THEN $4::bytea ELSE '' END)
     ORDER BY q.place, q.tie_break LIMIT (SELECT $5::int)
 ) t OFFSET (SELECT $5::int) - 1 LIMIT 1
 `

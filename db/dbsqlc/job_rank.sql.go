@@ -16,7 +16,7 @@ import (
 const rankAfter = `-- name: RankAfter :many
 SELECT o.tie_break::bytea AS tie_break FROM (
     (SELECT r.tie_break FROM job_ready r
-    WHERE r.workspace_id = $1 AND -r.priority = 0 - $2::int AND r.place = $3 AND r.tie_break > $4
+    WHERE r.workspace_id = $1 AND r.level = (10 - $2::int)::smallint AND r.place = $3 AND r.tie_break > $4
         AND r.job_id <> $5
     ORDER BY r.tie_break LIMIT 1)
     UNION ALL
@@ -103,7 +103,7 @@ func (q *Queries) RankAnchor(ctx context.Context, db DBTX, workspaceID uuid.UUID
 const rankBefore = `-- name: RankBefore :many
 SELECT o.tie_break::bytea AS tie_break FROM (
     (SELECT r.tie_break FROM job_ready r
-    WHERE r.workspace_id = $1 AND -r.priority = 0 - $2::int AND r.place = $3 AND r.tie_break < $4
+    WHERE r.workspace_id = $1 AND r.level = (10 - $2::int)::smallint AND r.place = $3 AND r.tie_break < $4
         AND r.job_id <> $5
     ORDER BY r.tie_break DESC LIMIT 1)
     UNION ALL
@@ -220,7 +220,9 @@ func (q *Queries) RankOfJob(ctx context.Context, db DBTX, workspaceID uuid.UUID,
 const rankSave = `-- name: RankSave :one
 WITH saved AS (
     UPDATE job SET version = version + 1, updated_at = now() WHERE job.workspace_id = $1 AND job.id = $2
-    RETURNING job.version, job.updated_at, job.priority, job.epoch
+    RETURNING job.version, job.updated_at, job.priority, job.epoch, CASE WHEN $3::timestamptz IS NULL
+        THEN estimate_delay((SELECT d.short_jobs_first FROM dispatch_setting d WHERE d.workspace_id = $1), job.estimated_minutes)
+        ELSE 0 END::smallint AS delay
 ), kept AS (
     INSERT INTO job_rank (workspace_id, job_id, place, rank)
     SELECT $1, $2, n.place, n.rank
@@ -229,7 +231,8 @@ WITH saved AS (
 ), cleared AS (
     DELETE FROM job_rank k WHERE k.workspace_id = $1 AND k.job_id = $2 AND $3::timestamptz IS NULL
 ), queued AS (
-    UPDATE job_ready r SET place = coalesce($3::timestamptz, r.ready_at), rank = $4::bytea,
+    UPDATE job_ready r SET place = coalesce($3::timestamptz, r.ready_at + make_interval(mins => s.delay)),
+        delay_minutes = s.delay, rank = $4::bytea,
         priority = CASE WHEN $3::timestamptz IS NULL THEN s.priority ELSE r.priority END,
         raised = CASE WHEN $3::timestamptz IS NULL THEN 0 ELSE r.raised END
     FROM saved s WHERE r.workspace_id = $1 AND r.job_id = $2

@@ -42,6 +42,16 @@ func (q *Queries) AgeingWorkspaces(ctx context.Context, db DBTX) ([]AgeingWorksp
 	return items, nil
 }
 
+const dispatchPlaced = `-- name: DispatchPlaced :exec
+UPDATE dispatch_setting SET placed_version = $1 WHERE workspace_id = $2 AND version = $1
+`
+
+// Notes by which settings the ready jobs stand, unless these were changed meanwhile.
+func (q *Queries) DispatchPlaced(ctx context.Context, db DBTX, version int64, workspaceID uuid.UUID) error {
+	_, err := db.Exec(ctx, dispatchPlaced, version, workspaceID)
+	return err
+}
+
 const readyAge = `-- name: ReadyAge :execrows
 WITH due AS MATERIALIZED (
     SELECT c.job_id FROM lane l CROSS JOIN (SELECT generate_series(0, 9) AS level) p CROSS JOIN LATERAL (
@@ -174,6 +184,43 @@ func (q *Queries) ReadyLanesOfProduct(ctx context.Context, db DBTX, workspaceID 
 	return items, nil
 }
 
+const readyPlace = `-- name: ReadyPlace :one
+WITH setting AS MATERIALIZED (
+    SELECT d.short_jobs_first FROM dispatch_setting d WHERE d.workspace_id = $1
+), looked AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r WHERE r.workspace_id = $1 AND r.job_id > $2
+    ORDER BY r.job_id LIMIT (SELECT $3::int)
+), locked AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = $1 AND r.job_id = ANY(ARRAY(SELECT l.job_id FROM looked l)) AND r.rank IS NULL
+    FOR UPDATE SKIP LOCKED
+), moved AS (
+    UPDATE job_ready q SET delay_minutes = n.delay, place = q.place + make_interval(mins => n.delay - q.delay_minutes)
+    FROM (SELECT k.job_id, estimate_delay((SELECT s.short_jobs_first FROM setting s), j.estimated_minutes) AS delay
+        FROM locked k CROSS JOIN LATERAL (SELECT o.estimated_minutes FROM job o
+            WHERE o.workspace_id = $1 AND o.id = k.job_id OFFSET 0) j) n
+    WHERE q.workspace_id = $1 AND q.job_id = n.job_id AND q.delay_minutes <> n.delay
+    RETURNING q.job_id
+)
+SELECT coalesce((SELECT l.job_id FROM looked l ORDER BY l.job_id DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')::uuid AS last,
+    (SELECT count(*) FROM moved)::int AS moved
+`
+
+type ReadyPlaceRow struct {
+	Last  uuid.UUID
+	Moved int
+}
+
+// Moves ready jobs, some at once by their ids, to where their estimates and the present setting put them,
+// but for those that people have ranked. Returns the last one that was looked at, none after the end. A job
+// that somebody changes or takes at the moment is left: what is saved of it goes by the setting itself.
+func (q *Queries) ReadyPlace(ctx context.Context, db DBTX, workspaceID uuid.UUID, after uuid.UUID, maxRows int) (ReadyPlaceRow, error) {
+	row := db.QueryRow(ctx, readyPlace, workspaceID, after, maxRows)
+	var i ReadyPlaceRow
+	err := row.Scan(&i.Last, &i.Moved)
+	return i, err
+}
+
 const readyRaised = `-- name: ReadyRaised :many
 SELECT priority, raised FROM job_ready WHERE workspace_id = $1 AND job_id = $2
 `
@@ -194,6 +241,36 @@ func (q *Queries) ReadyRaised(ctx context.Context, db DBTX, workspaceID uuid.UUI
 	for rows.Next() {
 		var i ReadyRaisedRow
 		if err := rows.Scan(&i.Priority, &i.Raised); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const unplacedWorkspaces = `-- name: UnplacedWorkspaces :many
+SELECT workspace_id, version FROM dispatch_setting WHERE placed_version <> version
+`
+
+type UnplacedWorkspacesRow struct {
+	WorkspaceID uuid.UUID
+	Version     int64
+}
+
+// The workspaces whose ready jobs may stand by other settings than the present ones.
+func (q *Queries) UnplacedWorkspaces(ctx context.Context, db DBTX) ([]UnplacedWorkspacesRow, error) {
+	rows, err := db.Query(ctx, unplacedWorkspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UnplacedWorkspacesRow{}
+	for rows.Next() {
+		var i UnplacedWorkspacesRow
+		if err := rows.Scan(&i.WorkspaceID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -76,6 +76,7 @@ WITH d AS MATERIALIZED (
         AND job.status IS NOT DISTINCT FROM d.from_status AND job.epoch = d.from_epoch
     RETURNING job.workspace_id, job.id, job.lane_id, job.repo, job.priority, job.status, job.ready_at, job.epoch, job.version,
         job.status_at, job.updated_at, job.started_at, job.completed_at, job.failed_at,
+        job.estimated_minutes,
         d.actor, d.actor_kind, d.actor_id, d.event_type, d.changes, d.payload, d.unranked
 ), unranked AS (
     DELETE FROM job_rank k WHERE k.workspace_id = $2 AND k.job_id = ANY(ARRAY(SELECT s.id FROM saved s WHERE s.unranked))
@@ -83,15 +84,18 @@ WITH d AS MATERIALIZED (
     DELETE FROM job_ready r
     WHERE r.workspace_id = $2 AND r.job_id = ANY(ARRAY(SELECT s.id FROM saved s WHERE s.status <> 'ready'))
 ), readied AS (
-    INSERT INTO job_ready AS q (workspace_id, lane_id, priority, ready_at, place, rank, job_id)
-    SELECT s.workspace_id, s.lane_id, s.priority, s.ready_at, coalesce(k.place, s.ready_at), k.rank, s.id
-    FROM saved s LEFT JOIN LATERAL (SELECT o.place, o.rank FROM job_rank o
+    INSERT INTO job_ready AS q (workspace_id, lane_id, priority, ready_at, place, delay_minutes, rank, job_id)
+    SELECT s.workspace_id, s.lane_id, s.priority, s.ready_at, coalesce(k.place, s.ready_at + make_interval(mins => s.delay)),
+        CASE WHEN k.rank IS NULL THEN s.delay ELSE 0 END, k.rank, s.id
+    FROM (SELECT n.workspace_id, n.id, n.lane_id, n.repo, n.priority, n.status, n.ready_at, n.epoch, n.version, n.status_at, n.updated_at, n.started_at, n.completed_at, n.failed_at, n.estimated_minutes, n.actor, n.actor_kind, n.actor_id, n.event_type, n.changes, n.payload, n.unranked, estimate_delay((SELECT t.short_jobs_first FROM dispatch_setting t WHERE t.workspace_id = $2),
+        n.estimated_minutes) AS delay FROM saved n) s LEFT JOIN LATERAL (SELECT o.place, o.rank FROM job_rank o
         WHERE o.workspace_id = $2 AND o.job_id = s.id AND NOT s.unranked OFFSET 0) k ON true
     WHERE s.status = 'ready'
     ON CONFLICT (workspace_id, job_id) DO UPDATE SET lane_id = excluded.lane_id, ready_at = excluded.ready_at, rank = excluded.rank,
         priority = least(excluded.priority + CASE WHEN q.rank IS NOT DISTINCT FROM excluded.rank THEN q.raised ELSE 0 END, 10),
         raised = CASE WHEN q.rank IS NOT DISTINCT FROM excluded.rank THEN q.raised ELSE 0 END,
-        place = CASE WHEN q.rank IS NOT DISTINCT FROM excluded.rank THEN q.place ELSE excluded.place END
+        delay_minutes = excluded.delay_minutes, place = CASE WHEN q.rank IS NOT DISTINCT FROM excluded.rank
+            THEN q.place + make_interval(mins => excluded.delay_minutes - q.delay_minutes) ELSE excluded.place END
 ), unslotted AS (
     DELETE FROM repo_slot o
     WHERE o.workspace_id = $2 AND o.job_id = ANY(ARRAY(SELECT s.id FROM saved s))

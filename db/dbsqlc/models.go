@@ -350,6 +350,7 @@ type DispatchSetting struct {
 	AgeingMinutes   int
 	ShortJobsFirst  bool
 	Version         int64
+	PlacedVersion   int64
 }
 
 type Event struct {
@@ -775,15 +776,17 @@ type JobRank struct {
 }
 
 type JobReady struct {
-	WorkspaceID uuid.UUID
-	LaneID      int64
-	Priority    int
-	ReadyAt     time.Time
-	JobID       uuid.UUID
-	Place       time.Time
-	Raised      int
-	Rank        []byte
-	TieBreak    []byte
+	WorkspaceID  uuid.UUID
+	LaneID       int64
+	Priority     int
+	ReadyAt      time.Time
+	JobID        uuid.UUID
+	Place        time.Time
+	Raised       int
+	Rank         []byte
+	TieBreak     []byte
+	Level        int
+	DelayMinutes int
 }
 
 type JobRequest struct {

@@ -30,11 +30,11 @@ ORDER BY c.priority DESC, c.status_at, c.id LIMIT @max_rows;
 -- found in the order of its index whatever the statistics say.
 SELECT o.id::uuid AS id, r.priority, r.place, r.tie_break FROM (
     SELECT t.job_id, t.lane_id, t.priority, t.place, t.tie_break
-    FROM (SELECT generate_series(@after_priority::int, 0, -1) AS level) p CROSS JOIN LATERAL (
+    FROM (SELECT generate_series(greatest(10 - @after_priority::int, 0), 10) AS level) p CROSS JOIN LATERAL (
         SELECT q.job_id, q.lane_id, q.priority, q.place, q.tie_break FROM job_ready q
-        WHERE q.workspace_id = @workspace_id AND -q.priority = 0 - p.level
-            AND (q.place, q.tie_break) > (CASE WHEN p.level = @after_priority THEN @after_place::timestamptz ELSE '-infinity' END,
-                CASE WHEN p.level = @after_priority THEN @after_tie_break::bytea ELSE '' END)
+        WHERE q.workspace_id = @workspace_id AND q.level = p.level::smallint
+            AND (q.place, q.tie_break) > (CASE WHEN p.level = 10 - @after_priority THEN @after_place::timestamptz ELSE '-infinity' END,
+                CASE WHEN p.level = 10 - @after_priority THEN @after_tie_break::bytea ELSE '' END)
         ORDER BY q.place, q.tie_break LIMIT @max_scan
     ) t LIMIT @max_scan
 ) r CROSS JOIN LATERAL (
@@ -54,11 +54,11 @@ LIMIT @max_rows;
 -- name: BoardReadyEdge :many
 -- BoardOpenEdge for BoardReady.
 SELECT t.job_id AS id, t.priority, t.place, t.tie_break
-FROM (SELECT generate_series(@after_priority::int, 0, -1) AS level) p CROSS JOIN LATERAL (
+FROM (SELECT generate_series(greatest(10 - @after_priority::int, 0), 10) AS level) p CROSS JOIN LATERAL (
     SELECT q.job_id, q.priority, q.place, q.tie_break FROM job_ready q
-    WHERE q.workspace_id = @workspace_id AND -q.priority = 0 - p.level
-        AND (q.place, q.tie_break) > (CASE WHEN p.level = @after_priority THEN @after_place::timestamptz ELSE '-infinity' END,
-            CASE WHEN p.level = @after_priority THEN @after_tie_break::bytea ELSE '' END)
+    WHERE q.workspace_id = @workspace_id AND q.level = p.level::smallint
+        AND (q.place, q.tie_break) > (CASE WHEN p.level = 10 - @after_priority THEN @after_place::timestamptz ELSE '-infinity' END,
+            CASE WHEN p.level = 10 - @after_priority THEN @after_tie_break::bytea ELSE '' END)
     ORDER BY q.place, q.tie_break LIMIT (SELECT @max_scan::int)
 ) t OFFSET (SELECT @max_scan::int) - 1 LIMIT 1;
 

@@ -36,8 +36,10 @@ WITH input AS MATERIALIZED (
     INSERT INTO job_text (workspace_id, job_id, body, acceptance, input_context, secret_keys)
     SELECT @workspace_id, id, body, acceptance::jsonb, input_context::jsonb, secret_keys::text[] FROM input
 ), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
-    SELECT @workspace_id, lane_id, priority, now(), now(), id FROM input WHERE status = 'ready'
+    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, delay_minutes, job_id)
+    SELECT @workspace_id, i.lane_id, i.priority, now(), now() + make_interval(mins => i.delay), i.delay, i.id
+    FROM (SELECT n.lane_id, n.priority, n.id, estimate_delay((SELECT d.short_jobs_first FROM dispatch_setting d
+            WHERE d.workspace_id = @workspace_id), n.estimated_minutes) AS delay FROM input n WHERE n.status = 'ready') i
 ), logged AS (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, saved_at, changes, payload)
     SELECT @workspace_id, 'job.created', id, @created_by, @actor_kind, @actor_id, now(), changes::jsonb, payload::jsonb FROM input

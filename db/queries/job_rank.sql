@@ -14,7 +14,7 @@ WHERE j.workspace_id = @workspace_id AND j.id = @id;
 -- has been ranked; no row where there is none.
 SELECT o.tie_break::bytea AS tie_break FROM (
     (SELECT r.tie_break FROM job_ready r
-    WHERE r.workspace_id = @workspace_id AND -r.priority = 0 - @priority::int AND r.place = @place AND r.tie_break < @rank
+    WHERE r.workspace_id = @workspace_id AND r.level = (10 - @priority::int)::smallint AND r.place = @place AND r.tie_break < @rank
         AND r.job_id <> @job_id
     ORDER BY r.tie_break DESC LIMIT 1)
     UNION ALL
@@ -27,7 +27,7 @@ SELECT o.tie_break::bytea AS tie_break FROM (
 -- The first of what stands at a place after a rank, like RankBefore.
 SELECT o.tie_break::bytea AS tie_break FROM (
     (SELECT r.tie_break FROM job_ready r
-    WHERE r.workspace_id = @workspace_id AND -r.priority = 0 - @priority::int AND r.place = @place AND r.tie_break > @rank
+    WHERE r.workspace_id = @workspace_id AND r.level = (10 - @priority::int)::smallint AND r.place = @place AND r.tie_break > @rank
         AND r.job_id <> @job_id
     ORDER BY r.tie_break LIMIT 1)
     UNION ALL
@@ -69,7 +69,9 @@ SELECT place, rank FROM job_rank WHERE workspace_id = @workspace_id AND job_id =
 -- the event with it. Without a rank it stands where it would if it had waited without one.
 WITH saved AS (
     UPDATE job SET version = version + 1, updated_at = now() WHERE job.workspace_id = @workspace_id AND job.id = @job_id
-    RETURNING job.version, job.updated_at, job.priority, job.epoch
+    RETURNING job.version, job.updated_at, job.priority, job.epoch, CASE WHEN sqlc.narg('place')::timestamptz IS NULL
+        THEN estimate_delay((SELECT d.short_jobs_first FROM dispatch_setting d WHERE d.workspace_id = @workspace_id), job.estimated_minutes)
+        ELSE 0 END::smallint AS delay
 ), kept AS (
     INSERT INTO job_rank (workspace_id, job_id, place, rank)
     SELECT @workspace_id, @job_id, n.place, n.rank
@@ -78,7 +80,8 @@ WITH saved AS (
 ), cleared AS (
     DELETE FROM job_rank k WHERE k.workspace_id = @workspace_id AND k.job_id = @job_id AND sqlc.narg('place')::timestamptz IS NULL
 ), queued AS (
-    UPDATE job_ready r SET place = coalesce(sqlc.narg('place')::timestamptz, r.ready_at), rank = sqlc.narg('rank')::bytea,
+    UPDATE job_ready r SET place = coalesce(sqlc.narg('place')::timestamptz, r.ready_at + make_interval(mins => s.delay)),
+        delay_minutes = s.delay, rank = sqlc.narg('rank')::bytea,
         priority = CASE WHEN sqlc.narg('place')::timestamptz IS NULL THEN s.priority ELSE r.priority END,
         raised = CASE WHEN sqlc.narg('place')::timestamptz IS NULL THEN 0 ELSE r.raised END
     FROM saved s WHERE r.workspace_id = @workspace_id AND r.job_id = @job_id

@@ -56,3 +56,35 @@ FROM locked k WHERE q.workspace_id = @workspace_id AND q.job_id = k.job_id AND k
 -- name: ReadyRaised :many
 -- By how much ageing has raised a job; no row of one that is not ready.
 SELECT priority, raised FROM job_ready WHERE workspace_id = @workspace_id AND job_id = @job_id;
+
+-- name: UnplacedWorkspaces :many
+-- The workspaces whose ready jobs may stand by other settings than the present ones.
+SELECT workspace_id, version FROM dispatch_setting WHERE placed_version <> version;
+
+-- name: ReadyPlace :one
+-- Moves ready jobs, some at once by their ids, to where their estimates and the present setting put them,
+-- but for those that people have ranked. Returns the last one that was looked at, none after the end. A job
+-- that somebody changes or takes at the moment is left: what is saved of it goes by the setting itself.
+WITH setting AS MATERIALIZED (
+    SELECT d.short_jobs_first FROM dispatch_setting d WHERE d.workspace_id = @workspace_id
+), looked AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.job_id > @after
+    ORDER BY r.job_id LIMIT (SELECT @max_rows::int)
+), locked AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT l.job_id FROM looked l)) AND r.rank IS NULL
+    FOR UPDATE SKIP LOCKED
+), moved AS (
+    UPDATE job_ready q SET delay_minutes = n.delay, place = q.place + make_interval(mins => n.delay - q.delay_minutes)
+    FROM (SELECT k.job_id, estimate_delay((SELECT s.short_jobs_first FROM setting s), j.estimated_minutes) AS delay
+        FROM locked k CROSS JOIN LATERAL (SELECT o.estimated_minutes FROM job o
+            WHERE o.workspace_id = @workspace_id AND o.id = k.job_id OFFSET 0) j) n
+    WHERE q.workspace_id = @workspace_id AND q.job_id = n.job_id AND q.delay_minutes <> n.delay
+    RETURNING q.job_id
+)
+SELECT coalesce((SELECT l.job_id FROM looked l ORDER BY l.job_id DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')::uuid AS last,
+    (SELECT count(*) FROM moved)::int AS moved;
+
+-- name: DispatchPlaced :exec
+-- Notes by which settings the ready jobs stand, unless these were changed meanwhile.
+UPDATE dispatch_setting SET placed_version = @version WHERE workspace_id = @workspace_id AND version = @version;

@@ -21,11 +21,13 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON job_rank TO fleetboard_app;
 -- tie_break orders the ready jobs of one place: by their ids, where no person has ranked them.
 ALTER TABLE job_ready
     ADD COLUMN rank      bytea,
-    ADD COLUMN tie_break bytea NOT NULL GENERATED ALWAYS AS (coalesce(rank, uuid_send(job_id))) STORED;
+    ADD COLUMN tie_break bytea NOT NULL GENERATED ALWAYS AS (coalesce(rank, uuid_send(job_id))) STORED,
+    ADD COLUMN level     smallint NOT NULL GENERATED ALWAYS AS ((10 - priority)::smallint) STORED;
 DROP INDEX job_ready_claim;
 CREATE INDEX job_ready_claim ON job_ready (workspace_id, lane_id, priority DESC, place, tie_break);
--- All that is ready in the order of claims, for those who look at it. It is by -priority, so that no
--- claim is planned along it, past the jobs of other lanes.
-CREATE INDEX job_ready_order ON job_ready (workspace_id, (-priority), place, tie_break);
+-- All that is ready in the order of claims, for those who look at it. It is by level, so that no claim,
+-- which goes by priority, is planned along it, past the jobs of other lanes; and by a column, as policies
+-- keep an expression from being looked up.
+CREATE INDEX job_ready_order ON job_ready (workspace_id, level, place, tie_break);
 
 SELECT add_event_types('job.ranked');

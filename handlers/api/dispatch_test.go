@@ -50,7 +50,6 @@ func TestDispatchHasItsBounds(t *testing.T) {
 		{object{"affinity_seconds": 61}, "affinity_seconds"},
 		{object{"preempt_gap": 11}, "preempt_gap"},
 		{object{"preempt_gap": 1}, "preempt_gap"},
-		{object{"short_jobs_first": true}, "short_jobs_first"},
 		{object{"ageing_minutes": -1}, "ageing_minutes"},
 		{object{"ageing_minutes": 10081}, "ageing_minutes"},
 		{object{"weights": object{"load": 11}}, "weights.load"},

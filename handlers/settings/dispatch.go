@@ -78,7 +78,7 @@ func weightField(product string) string { return "weight-" + url.PathEscape(prod
 
 // dispatchInput returns the settings as a change of all that the form has.
 func dispatchInput(s setting.Settings) setting.Change {
-	return setting.Change{Mode: &s.Mode, AgeingMinutes: &s.AgeingMinutes, ProductWeights: s.ProductWeights}
+	return setting.Change{Mode: &s.Mode, AgeingMinutes: &s.AgeingMinutes, ProductWeights: s.ProductWeights, ShortJobsFirst: &s.ShortJobsFirst}
 }
 
 // dispatchFields are the form for a workspace with these products.
@@ -87,8 +87,24 @@ func dispatchFields(products []jobs.Product) form.Table[setting.Change] {
 	for _, product := range products {
 		fields = append(fields, productWeight(product.Name))
 	}
-	return append(fields, form.Number("ageing_minutes", "Raise after", 0, setting.MaxAgeingMinutes,
+	return append(fields, shortJobsField(), form.Number("ageing_minutes", "Raise after", 0, setting.MaxAgeingMinutes,
 		func(c *setting.Change) **int { return &c.AgeingMinutes }).WithKind(ui.KindWhole).Note("minutes; 0 is never"))
+}
+
+// shortJobsField is a box to tick.
+func shortJobsField() form.Field[setting.Change] {
+	return form.Custom("short_jobs_first", "Short jobs first", 0,
+		func(c *setting.Change) string {
+			if c.ShortJobsFirst == nil || !*c.ShortJobsFirst {
+				return ""
+			}
+			return "1"
+		},
+		func(c *setting.Change, text string) string {
+			yes := text != ""
+			c.ShortJobsFirst = &yes
+			return ""
+		})
 }
 
 // modeField is the choice of who decides; without a value it stays.

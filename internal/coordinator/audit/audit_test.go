@@ -95,7 +95,7 @@ func TestDamageIsFound(t *testing.T) {
 		{`UPDATE job_ready SET lane_id = lane_id + 1 WHERE job_id = $1`, "ready", "ready", "in the queue"},
 		{`UPDATE job SET priority = 1 WHERE id = $1`, "ready", "ready", "its priority is 1, in the queue 9"},
 		{`UPDATE job_ready SET priority = 10 WHERE job_id = $1`, "ready", "ready", "its priority is 9, in the queue 10, raised by 0"},
-		{`UPDATE job_ready SET place = place - interval '1 hour' WHERE job_id = $1`, "ready", "ready", "stands in the queue as since"},
+		{`UPDATE job_ready SET place = place - interval '1 hour' WHERE job_id = $1`, "ready", "ready", "its place is"},
 		{`UPDATE job_ready SET rank = 'a' WHERE job_id = $1`, "ready", "ready", "its rank is , in the queue 61"},
 		{`UPDATE job_ready SET ready_at = ready_at - interval '1 hour' WHERE job_id = $1`, "ready", "ready", "in the queue since"},
 		{`UPDATE job SET ready_at = NULL WHERE id = $1`, "ready", "ready", "does not say since when"},

@@ -2,10 +2,10 @@ package audit
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -96,10 +96,19 @@ func readyBroken(j record) string {
 		return fmt.Sprintf("it is ready since %s, in the queue since %s", j.ReadyAt.UTC(), j.QueuedAt.UTC())
 	case !bytes.Equal(j.QueuedRank, j.Rank):
 		return fmt.Sprintf("its rank is %x, in the queue %x", j.Rank, j.QueuedRank)
-	case *j.QueuedRaised == 0 && !j.QueuedPlace.Equal(*cmp.Or(j.RankedPlace, j.QueuedAt)):
-		return fmt.Sprintf("its place is since %s and stands in the queue as since %s", cmp.Or(j.RankedPlace, j.QueuedAt).UTC(), j.QueuedPlace.UTC())
+	case *j.QueuedRaised == 0 && !j.QueuedPlace.Equal(place(j)):
+		return fmt.Sprintf("its place is %s, in the queue %s", place(j).UTC(), j.QueuedPlace.UTC())
 	}
 	return ""
+}
+
+// place returns where a ready job that ageing has not raised stands: where a person has ranked it, or
+// since when it is ready, behind that by its delay.
+func place(j record) time.Time {
+	if j.RankedPlace != nil {
+		return *j.RankedPlace
+	}
+	return j.QueuedAt.Add(time.Duration(*j.QueuedDelay) * time.Minute)
 }
 
 func attemptBroken(j record) string {

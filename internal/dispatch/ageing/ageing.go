@@ -1,4 +1,5 @@
-// Package ageing makes ready jobs more urgent by waiting, where a workspace wants that: after
+// Package ageing keeps the order of ready jobs: it moves them where a workspace begins or ceases to put
+// short jobs first, and makes them more urgent by waiting, where a workspace wants that: after
 // each so many minutes at a priority a job stands at the next one, behind those that came there
 // before. So a job of priority p is at the top after (jobs.MaxPriority - p) times as long, and
 // from there the jobs before it are counted: nothing that becomes ready later comes before it,
@@ -33,13 +34,43 @@ func (s *Service) AgeReady(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	total := 0
-	var failed error
+	total, failed := s.placeReady(ctx)
 	for _, w := range workspaces {
 		n, err := s.ageWorkspace(ctx, w.WorkspaceID, w.AgeingMinutes)
 		total, failed = total+n, errors.Join(failed, err)
 	}
 	return total, failed
+}
+
+// placeReady moves the ready jobs of the workspaces where settings were changed, to where they stand by them, and returns how many it moved.
+func (s *Service) placeReady(ctx context.Context) (total int, failed error) {
+	var list []unplacedWorkspace
+	if err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
+		list, err = unplacedWorkspaces(ctx, tx)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	for _, w := range list {
+		n, err := s.placeWorkspace(ctx, w)
+		total, failed = total+n, errors.Join(failed, err)
+	}
+	return total, failed
+}
+
+func (s *Service) placeWorkspace(ctx context.Context, w unplacedWorkspace) (total int, err error) {
+	var last ids.ID
+	for begun := false; !begun || last != ids.Nil; begun = true {
+		err := s.db.In(ctx, db.Workspace(w.WorkspaceID), func(tx db.Tx) error {
+			next, n, err := placeTx(ctx, tx, w.WorkspaceID, last)
+			last, total = next, total+n
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, s.db.In(ctx, db.Workspace(w.WorkspaceID), func(tx db.Tx) error { return placedTx(ctx, tx, w) })
 }
 
 // maxRounds is how often a cycle raises jobs of one workspace.

@@ -51,7 +51,8 @@ type Settings struct {
 	AgeingMinutes int `json:"ageing_minutes"`
 	// ProductWeights are the products' shares of what is given out, by name. Others weigh 1.
 	ProductWeights map[string]int `json:"product_weights"`
-	ShortJobsFirst bool           `json:"short_jobs_first"`
+	// ShortJobsFirst puts a ready job behind others that are as urgent by the minutes of its estimate.
+	ShortJobsFirst bool `json:"short_jobs_first"`
 }
 
 // Default returns the settings of a workspace where nobody has changed any.
@@ -117,9 +118,6 @@ func (c Change) check() error {
 	}
 	if c.PreemptGap != nil && *c.PreemptGap > 0 {
 		p.Add("preempt_gap", "It must be 0: this version takes no seat from a job that runs.")
-	}
-	if c.ShortJobsFirst != nil && *c.ShortJobsFirst {
-		p.Add("short_jobs_first", "It must be false: this version gives jobs out in the order in which they became ready.")
 	}
 	known := map[string]bool{}
 	for _, n := range Numbers {
