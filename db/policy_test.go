@@ -149,7 +149,7 @@ var systemReads = []string{
 	"blob_data: expires_at workspace_id",
 	"budget: removed_at workspace_id",
 	"coordinator_log: at workspace_id",
-	"dispatch_setting: ageing_minutes workspace_id",
+	"dispatch_setting: ageing_minutes placed_version version workspace_id",
 	"event: id workspace_id xid",
 	"fleet_stop: hold released_at workspace_id",
 	"job: estimated_minutes id not_before status wait_reason workspace_id",

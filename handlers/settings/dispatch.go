@@ -78,7 +78,8 @@ func weightField(product string) string { return "weight-" + url.PathEscape(prod
 
 // dispatchInput returns the settings as a change of all that the form has.
 func dispatchInput(s setting.Settings) setting.Change {
-	return setting.Change{Mode: &s.Mode, AgeingMinutes: &s.AgeingMinutes, ProductWeights: s.ProductWeights, ShortJobsFirst: &s.ShortJobsFirst}
+	return setting.Change{Mode: &s.Mode, AgeingMinutes: &s.AgeingMinutes, ProductWeights: s.ProductWeights,
+		ShortJobsFirst: &s.ShortJobsFirst}
 }
 
 // dispatchFields are the form for a workspace with these products.

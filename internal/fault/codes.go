@@ -92,7 +92,8 @@ func (c Code) Title() string {
 // state: asking again can help, sending the same again cannot.
 func (c Code) Conflict() bool {
 	switch c {
-	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, OtherOrder, InUse, AlreadyExists, NotClaimable, StaleEpoch, LeaseExpired,
+	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, OtherOrder, InUse, AlreadyExists, NotClaimable,
+		StaleEpoch, LeaseExpired,
 		AlreadyEnded, Cancelled, Paused, Superseded, FactoryElsewhere, OverBudget, StorageFull:
 		return true
 	default:

@@ -84,8 +84,8 @@ func rankTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID string
 		return Job{}, err
 	}
 	if locked.Status.Finished() {
-		return Job{}, fault.New(fault.InvalidTransition, "%s is %s. It has no place in the order any more.", locked.Key, locked.Status.Words()).
-			With("status", string(locked.Status))
+		return Job{}, fault.New(fault.InvalidTransition, "%s is %s. It has no place in the order any more.",
+			locked.Key, locked.Status.Words()).With("status", string(locked.Status))
 	}
 	if err := WithdrawTx(ctx, tx, who.Workspace, locked); err != nil {
 		return Job{}, err
@@ -151,7 +151,7 @@ func (r Rank) spotTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job L
 	}
 	rank := append(between(low, high), job.ID[:]...)
 	if len(rank) > maxRank {
-		return refuse("no_place", "Too many jobs were put at this place of the order. Clear the ranks of some, or rank %s next to another job.",
+		return refuse("no_place", "Too many jobs were put at this place of the order. Clear the ranks of some, or rank %s elsewhere.",
 			job.Key)
 	}
 	return spot{Place: anchor.Place, Rank: rank}, anchor.Key, nil
@@ -180,7 +180,9 @@ func between(low, high []byte) []byte {
 }
 
 // saveRankTx writes where a locked job is ranked, nil for nowhere, and returns the job.
-func saveRankTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job Job, at *spot, what eventlog.Type, payload map[string]any) (Job, error) {
+func saveRankTx(
+	ctx context.Context, tx db.Tx, who tenancy.Principal, job Job, at *spot, what eventlog.Type, payload map[string]any,
+) (Job, error) {
 	text, err := json.Marshal(payload)
 	if err != nil {
 		return Job{}, fmt.Errorf("encode the event of a rank: %w", err)
@@ -197,7 +199,8 @@ func saveRankTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job Job, a
 // InvalidTransition where that was long ago.
 func UndoRankTx(ctx context.Context, tx db.Tx, who tenancy.Principal, l Locked, act Act) (Job, error) {
 	if act.SavedAt == nil || l.Now.Sub(*act.SavedAt) > UndoFor {
-		return Job{}, fault.New(fault.InvalidTransition, "%s was moved too long ago. Nothing was undone.", l.Key).With("status", string(l.Status))
+		return Job{}, fault.New(fault.InvalidTransition, "%s was moved too long ago. Nothing was undone.", l.Key).
+			With("status", string(l.Status))
 	}
 	var said struct {
 		Former *spot `json:"former"`

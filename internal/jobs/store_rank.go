@@ -33,12 +33,14 @@ func anchorTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (
 // rankBeforeTx returns the rank right before an anchor's at its place, but for a job's own; nil where there
 // is none.
 func rankBeforeTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, a anchor) ([]byte, error) {
-	return first(q.RankBefore(ctx, tx, dbsqlc.RankBeforeParams{WorkspaceID: workspace, JobID: job, Priority: a.Priority, Place: a.Place, Rank: a.TieBreak}))
+	return first(q.RankBefore(ctx, tx, dbsqlc.RankBeforeParams{
+		WorkspaceID: workspace, JobID: job, Priority: a.Priority, Place: a.Place, Rank: a.TieBreak}))
 }
 
 // rankAfterTx is rankBeforeTx for the one right after it.
 func rankAfterTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, a anchor) ([]byte, error) {
-	return first(q.RankAfter(ctx, tx, dbsqlc.RankAfterParams{WorkspaceID: workspace, JobID: job, Priority: a.Priority, Place: a.Place, Rank: a.TieBreak}))
+	return first(q.RankAfter(ctx, tx, dbsqlc.RankAfterParams{
+		WorkspaceID: workspace, JobID: job, Priority: a.Priority, Place: a.Place, Rank: a.TieBreak}))
 }
 
 func first(ranks [][]byte, err error) ([]byte, error) {

@@ -40,7 +40,8 @@ func (c Column) inOrder(a, b place) int {
 	if c == Done || c == Failed {
 		return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.id.String(), a.id.String()))
 	}
-	return cmp.Or(cmp.Compare(b.priority, a.priority), a.at.Compare(b.at), cmp.Compare(a.tieBreak, b.tieBreak), cmp.Compare(a.id.String(), b.id.String()))
+	return cmp.Or(cmp.Compare(b.priority, a.priority), a.at.Compare(b.at), cmp.Compare(a.tieBreak, b.tieBreak),
+		cmp.Compare(a.id.String(), b.id.String()))
 }
 
 func (r *reader) columns(f Filter, names []Column) ([]ColumnPage, error) {

@@ -287,7 +287,7 @@ var dispatchFlags = []flag{
 	{"affinity-seconds", "affinity_seconds", "for how long a job waits for a factory that has what it needs at hand: 0 to 60", nil},
 	{"preempt-gap", "preempt_gap", "by how much a job must be more urgent than one that runs to be given its seat; 0 is never", nil},
 	{"ageing-minutes", "ageing_minutes", "after how many minutes a ready job counts as more urgent by one; 0 is never", nil},
-	{"short-jobs-first", "short_jobs_first", "whether, of jobs as urgent, short ones come first: each stands behind by its estimate, 8 hours at most", nil},
+	{"short-jobs-first", "short_jobs_first", "whether, of jobs as urgent, short ones come first: each stands behind by its estimate", nil},
 }
 
 func dispatchSet(c *cli) *cobra.Command {

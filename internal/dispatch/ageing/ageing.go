@@ -42,7 +42,8 @@ func (s *Service) AgeReady(ctx context.Context) (int, error) {
 	return total, failed
 }
 
-// placeReady moves the ready jobs of the workspaces where settings were changed, to where they stand by them, and returns how many it moved.
+// placeReady moves the ready jobs of the workspaces where settings were changed to where they stand by
+// the present ones, and returns how many it moved.
 func (s *Service) placeReady(ctx context.Context) (total int, failed error) {
 	var list []unplacedWorkspace
 	if err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
