@@ -117,17 +117,17 @@ func (q *Queries) JobCountWorkspaces(ctx context.Context, db DBTX) ([]uuid.UUID,
 
 const jobReadySince = `-- name: JobReadySince :many
 WITH RECURSIVE head AS (
-    (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = $1
+    (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = $1 AND r.rank IS NULL
     ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
     UNION ALL
     SELECT n.lane_id, n.priority, n.ready_at FROM head h CROSS JOIN LATERAL (
         SELECT lane_id, priority, ready_at FROM (
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
-            WHERE r.workspace_id = $1 AND r.lane_id = h.lane_id AND r.priority < h.priority
+            WHERE r.workspace_id = $1 AND r.lane_id = h.lane_id AND r.priority < h.priority AND r.rank IS NULL
             ORDER BY r.priority DESC, r.place, r.tie_break LIMIT 1)
             UNION ALL
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
-            WHERE r.workspace_id = $1 AND r.lane_id > h.lane_id
+            WHERE r.workspace_id = $1 AND r.lane_id > h.lane_id AND r.rank IS NULL
             ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
         ) either ORDER BY either.lane_id, either.priority DESC LIMIT 1
     ) n
@@ -136,6 +136,8 @@ SELECT o.ready_at::timestamptz AS ready_at, clock_timestamp()::timestamptz AS no
     SELECT h.ready_at FROM head h
     UNION ALL
     (SELECT r.ready_at FROM job_ready r WHERE r.workspace_id = $1 AND r.place <> r.ready_at ORDER BY r.ready_at LIMIT 1)
+    UNION ALL
+    (SELECT r.ready_at FROM job_ready r WHERE r.workspace_id = $1 AND r.rank IS NOT NULL ORDER BY r.ready_at LIMIT 1)
 ) o ORDER BY o.ready_at LIMIT 1
 `
 
@@ -145,8 +147,9 @@ type JobReadySinceRow struct {
 }
 
 // When the job that is ready longest became so; no row where none is ready. Of each
-// lane and priority the first is looked at, found by skipping from one to the next. One that was
-// raised may stand behind others that are ready since later: the oldest of these is looked at too.
+// lane and priority the first that nobody has ranked is looked at, found by skipping from one to the next.
+// One that was raised may stand behind others that are ready since later, and one that was ranked
+// anywhere: the oldest of both are looked at too.
 func (q *Queries) JobReadySince(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]JobReadySinceRow, error) {
 	rows, err := db.Query(ctx, jobReadySince, workspaceID)
 	if err != nil {

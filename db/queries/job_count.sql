@@ -11,20 +11,21 @@ GROUP BY p.name, c.status HAVING sum(c.jobs) <> 0 ORDER BY p.name, c.status;
 
 -- name: JobReadySince :many
 -- When the job that is ready longest became so; no row where none is ready. Of each
--- lane and priority the first is looked at, found by skipping from one to the next. One that was
--- raised may stand behind others that are ready since later: the oldest of these is looked at too.
+-- lane and priority the first that nobody has ranked is looked at, found by skipping from one to the next.
+-- One that was raised may stand behind others that are ready since later, and one that was ranked
+-- anywhere: the oldest of both are looked at too.
 WITH RECURSIVE head AS (
-    (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = @workspace_id
+    (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.rank IS NULL
     ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
     UNION ALL
     SELECT n.lane_id, n.priority, n.ready_at FROM head h CROSS JOIN LATERAL (
         SELECT * FROM (
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
-            WHERE r.workspace_id = @workspace_id AND r.lane_id = h.lane_id AND r.priority < h.priority
+            WHERE r.workspace_id = @workspace_id AND r.lane_id = h.lane_id AND r.priority < h.priority AND r.rank IS NULL
             ORDER BY r.priority DESC, r.place, r.tie_break LIMIT 1)
             UNION ALL
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
-            WHERE r.workspace_id = @workspace_id AND r.lane_id > h.lane_id
+            WHERE r.workspace_id = @workspace_id AND r.lane_id > h.lane_id AND r.rank IS NULL
             ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
         ) either ORDER BY either.lane_id, either.priority DESC LIMIT 1
     ) n
@@ -33,6 +34,8 @@ SELECT o.ready_at::timestamptz AS ready_at, clock_timestamp()::timestamptz AS no
     SELECT h.ready_at FROM head h
     UNION ALL
     (SELECT r.ready_at FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.place <> r.ready_at ORDER BY r.ready_at LIMIT 1)
+    UNION ALL
+    (SELECT r.ready_at FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.rank IS NOT NULL ORDER BY r.ready_at LIMIT 1)
 ) o ORDER BY o.ready_at LIMIT 1;
 
 -- name: JobCountWorkspaces :many

@@ -25,6 +25,8 @@ ALTER TABLE job_ready
     ADD COLUMN level     smallint NOT NULL GENERATED ALWAYS AS ((10 - priority)::smallint) STORED;
 DROP INDEX job_ready_claim;
 CREATE INDEX job_ready_claim ON job_ready (workspace_id, lane_id, priority DESC, place, tie_break);
+-- The oldest of what people have ranked, which may stand anywhere.
+CREATE INDEX job_ready_ranked ON job_ready (workspace_id, ready_at) WHERE rank IS NOT NULL;
 -- All that is ready in the order of claims, for those who look at it. It is by level, so that no claim,
 -- which goes by priority, is planned along it, past the jobs of other lanes; and by a column, as policies
 -- keep an expression from being looked up.
