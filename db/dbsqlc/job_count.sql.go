@@ -117,17 +117,17 @@ func (q *Queries) JobCountWorkspaces(ctx context.Context, db DBTX) ([]uuid.UUID,
 
 const jobReadySince = `-- name: JobReadySince :many
 WITH RECURSIVE head AS (
-    (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = $1 AND r.rank IS NULL
+    (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = $1 AND length(coalesce(r.rank, '')) < 1
     ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
     UNION ALL
     SELECT n.lane_id, n.priority, n.ready_at FROM head h CROSS JOIN LATERAL (
         SELECT lane_id, priority, ready_at FROM (
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
-            WHERE r.workspace_id = $1 AND r.lane_id = h.lane_id AND r.priority < h.priority AND r.rank IS NULL
+            WHERE r.workspace_id = $1 AND r.lane_id = h.lane_id AND r.priority < h.priority AND length(coalesce(r.rank, '')) < 1
             ORDER BY r.priority DESC, r.place, r.tie_break LIMIT 1)
             UNION ALL
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
-            WHERE r.workspace_id = $1 AND r.lane_id > h.lane_id AND r.rank IS NULL
+            WHERE r.workspace_id = $1 AND r.lane_id > h.lane_id AND length(coalesce(r.rank, '')) < 1
             ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
         ) either ORDER BY either.lane_id, either.priority DESC LIMIT 1
     ) n
@@ -149,7 +149,8 @@ type JobReadySinceRow struct {
 // When the job that is ready longest became so; no row where none is ready. Of each
 // lane and priority the first that nobody has ranked is looked at, found by skipping from one to the next.
 // One that was raised may stand behind others that are ready since later, and one that was ranked
-// anywhere: the oldest of both are looked at too.
+// anywhere: the oldest of both are looked at too. That it has no rank is asked in a form of which many are
+// expected where statistics are missing.
 func (q *Queries) JobReadySince(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]JobReadySinceRow, error) {
 	rows, err := db.Query(ctx, jobReadySince, workspaceID)
 	if err != nil {

@@ -13,19 +13,20 @@ GROUP BY p.name, c.status HAVING sum(c.jobs) <> 0 ORDER BY p.name, c.status;
 -- When the job that is ready longest became so; no row where none is ready. Of each
 -- lane and priority the first that nobody has ranked is looked at, found by skipping from one to the next.
 -- One that was raised may stand behind others that are ready since later, and one that was ranked
--- anywhere: the oldest of both are looked at too.
+-- anywhere: the oldest of both are looked at too. That it has no rank is asked in a form of which many are
+-- expected where statistics are missing.
 WITH RECURSIVE head AS (
-    (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.rank IS NULL
+    (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = @workspace_id AND length(coalesce(r.rank, '')) < 1
     ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
     UNION ALL
     SELECT n.lane_id, n.priority, n.ready_at FROM head h CROSS JOIN LATERAL (
         SELECT * FROM (
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
-            WHERE r.workspace_id = @workspace_id AND r.lane_id = h.lane_id AND r.priority < h.priority AND r.rank IS NULL
+            WHERE r.workspace_id = @workspace_id AND r.lane_id = h.lane_id AND r.priority < h.priority AND length(coalesce(r.rank, '')) < 1
             ORDER BY r.priority DESC, r.place, r.tie_break LIMIT 1)
             UNION ALL
             (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
-            WHERE r.workspace_id = @workspace_id AND r.lane_id > h.lane_id AND r.rank IS NULL
+            WHERE r.workspace_id = @workspace_id AND r.lane_id > h.lane_id AND length(coalesce(r.rank, '')) < 1
             ORDER BY r.lane_id, r.priority DESC, r.place, r.tie_break LIMIT 1)
         ) either ORDER BY either.lane_id, either.priority DESC LIMIT 1
     ) n

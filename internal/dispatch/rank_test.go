@@ -325,3 +325,20 @@ func TestARankedJobAges(t *testing.T) {
 	}
 	w.Consistent()
 }
+
+// The age of the job that is ready longest is told, also of one that a person has put others before.
+func TestTheOldestReadyJobIsKnownThoughOthersAreRanked(t *testing.T) {
+	w := newTestWorkspace(t)
+	old := w.Job("old")
+	w.waited(70)
+	for _, title := range []string{"new", "newer"} {
+		w.rank(w.Job(title), jobs.Rank{Before: old.Key})
+	}
+	stats, err := w.Jobs.Stats(w.Ctx, w.Owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if age := stats.OldestReadyAge; age == nil || *age < 70*time.Minute {
+		t.Errorf("the oldest ready job is ready for %v", age)
+	}
+}
