@@ -428,8 +428,9 @@ func (e Directive) Valid() bool {
 
 // Defines values for DispatchMode.
 const (
-	DispatchModePull   DispatchMode = "pull"
-	DispatchModeShadow DispatchMode = "shadow"
+	DispatchModePull     DispatchMode = "pull"
+	DispatchModeShadow   DispatchMode = "shadow"
+	DispatchModeTargeted DispatchMode = "targeted"
 )
 
 // Valid indicates whether the value is a known member of the DispatchMode enum.
@@ -438,6 +439,8 @@ func (e DispatchMode) Valid() bool {
 	case DispatchModePull:
 		return true
 	case DispatchModeShadow:
+		return true
+	case DispatchModeTargeted:
 		return true
 	default:
 		return false
@@ -2184,8 +2187,11 @@ type ClaimRequest struct {
 
 // Claimed defines model for Claimed.
 type Claimed struct {
-	Jobs         []Job  `json:"jobs"`
-	QueueVersion string `json:"queue_version"`
+	Jobs []Job `json:"jobs"`
+
+	// Offers What is offered to the agent's factory beside these jobs; absent where nothing is.
+	Offers       *[]Offer `json:"offers,omitempty"`
+	QueueVersion string   `json:"queue_version"`
 }
 
 // ClaimedBudget What the lease may spend: of all budgets that the job counts for, with its own `budget_usd`, the one with the least left. Soft ones count where no other limits money.
@@ -2354,7 +2360,7 @@ type Decision struct {
 	// Epoch Of the attempt.
 	Epoch int64 `json:"epoch"`
 
-	// Mode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`).
+	// Mode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`). With `targeted` a job is offered to the factories that suit it best, one after another, up to three, before it is open to all that can run it.
 	Mode DispatchMode `json:"mode"`
 
 	// Snapshot When what was compared was read.
@@ -2459,7 +2465,7 @@ type DispatchChange struct {
 	// AgeingMinutes After how many minutes a ready job counts as more urgent by one; 0, the default, is never.
 	AgeingMinutes *int `json:"ageing_minutes,omitempty"`
 
-	// Mode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`).
+	// Mode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`). With `targeted` a job is offered to the factories that suit it best, one after another, up to three, before it is open to all that can run it.
 	Mode *DispatchMode `json:"mode,omitempty"`
 
 	// OfferSeconds How long a factory has to take what it was offered; the default is 15.
@@ -2486,7 +2492,7 @@ type DispatchChange struct {
 	} `json:"weights,omitempty"`
 }
 
-// DispatchMode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`).
+// DispatchMode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`). With `targeted` a job is offered to the factories that suit it best, one after another, up to three, before it is open to all that can run it.
 type DispatchMode string
 
 // DispatchSettings defines model for DispatchSettings.
@@ -2494,7 +2500,7 @@ type DispatchSettings struct {
 	AffinitySeconds int `json:"affinity_seconds"`
 	AgeingMinutes   int `json:"ageing_minutes"`
 
-	// Mode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`).
+	// Mode Who decides which agent gets a job: with `pull` the agent that asks first; with `shadow` too, and which factory would have suited the job best is kept (`/dispatch/divergence`). With `targeted` a job is offered to the factories that suit it best, one after another, up to three, before it is open to all that can run it.
 	Mode         DispatchMode `json:"mode"`
 	OfferSeconds int          `json:"offer_seconds"`
 	PreemptGap   int          `json:"preempt_gap"`
@@ -2940,7 +2946,10 @@ type HeartbeatAnswer struct {
 	IntervalSeconds int             `json:"interval_seconds"`
 	Leases          []LeaseStanding `json:"leases"`
 	Now             time.Time       `json:"now"`
-	QueueVersion    string          `json:"queue_version"`
+
+	// Offers What is offered to the agent's factory; absent where nothing is.
+	Offers       *[]Offer `json:"offers,omitempty"`
+	QueueVersion string   `json:"queue_version"`
 
 	// Token A new token to use from now on; absent while the old one is good.
 	Token          *string    `json:"token,omitempty"`
@@ -3687,8 +3696,11 @@ type NewPrices struct {
 
 // Next What the agent got for the seat that became free.
 type Next struct {
-	Jobs         []Job  `json:"jobs"`
-	QueueVersion string `json:"queue_version"`
+	Jobs []Job `json:"jobs"`
+
+	// Offers What is offered to the agent's factory beside these jobs; absent where nothing is.
+	Offers       *[]Offer `json:"offers,omitempty"`
+	QueueVersion string   `json:"queue_version"`
 
 	// Reason Why there is no job; `try_again` where the claim could not be answered, though the lease has ended.
 	Reason *NextReason `json:"reason,omitempty"`
@@ -3707,6 +3719,17 @@ type NextRequest struct {
 	// RequestID The same id gives the same leases again.
 	RequestID  *string     `json:"request_id,omitempty"`
 	TTLSeconds *TTLSeconds `json:"ttl_seconds,omitempty"`
+}
+
+// Offer A ready job that is offered to the agent's factory, in mode `targeted`: its claims get it before others' until the offer ends.
+type Offer struct {
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// Job Its key.
+	Job string `json:"job"`
+
+	// Score How well the factory suits the job.
+	Score float64 `json:"score"`
 }
 
 // OpenedPullRequest The pull request that an earlier merge of the same work opened. This one goes on with it where nobody else has moved its branch.

@@ -25,10 +25,11 @@ func init() {
 
 // way is how the agents of a line work.
 type way struct {
-	most  int  // jobs with one request; 0 is 1
-	next  bool // the end of a job brings the next one
-	plain bool // with net/http instead of the hand-made client
-	fresh bool // in a database of which PostgreSQL has counted nothing yet
+	most  int    // jobs with one request; 0 is 1
+	next  bool   // the end of a job brings the next one
+	plain bool   // with net/http instead of the hand-made client
+	fresh bool   // in a database of which PostgreSQL has counted nothing yet
+	mode  string // in which jobs are given out; "" leaves it as it is
 }
 
 // claims measures how many jobs a second 64 agents take and complete over HTTP,
@@ -109,6 +110,11 @@ func (w *web) drain(ctx context.Context, n int, how way) (float64, error) {
 	agents, err := w.register(ctx, claimAgents, 1)
 	if err != nil {
 		return 0, err
+	}
+	if how.mode != "" {
+		if err := w.giveOut(ctx, how.mode); err != nil {
+			return 0, err
+		}
 	}
 	if err := w.settle(ctx); err != nil {
 		return 0, err

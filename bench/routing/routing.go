@@ -1,7 +1,8 @@
 // Package routing simulates a fleet without a server, to compare the ways in which jobs find a
-// factory: pull, where the agent that waits longest takes the first job that it can, and targeted,
-// where package score decides. Both are given the same jobs at the same moments. Time is simulated:
-// ten thousand jobs take a second.
+// factory: pull, where the agent that waits longest takes the first job that it can, targeted, where
+// package score decides and everybody hears at once, and offered, which is targeted with a part of the
+// offers unheard until their time is over. All are given the same jobs at the same moments. Time is
+// simulated: ten thousand jobs take a second.
 package routing
 
 import (
@@ -51,9 +52,28 @@ func Workloads() []Workload {
 // defaults are the settings of a workspace where nobody has changed any.
 var defaults = setting.Default()
 
+const (
+	// Stands is how long an offer does, and maxTurns how often a job is offered.
+	Stands   = 15 * time.Second
+	maxTurns = 3
+	// unheard is the share of offers that their factories do not take in time.
+	unheard = 0.02
+)
+
+// Way is how jobs find a factory.
+type Way int
+
+// The ways.
+const (
+	Pull Way = iota
+	Targeted
+	Offered
+)
+
 // Result is what has come out of one run.
 type Result struct {
 	Jobs, Clones, Lost int
+	Unheard            int           // offers
 	Mean               time.Duration // from a job's arrival to its end
 	Longest            time.Duration // in the queue, before an attempt
 	Unfit, Overbooked  int           // jobs at a factory that may not have them, or without a seat: 0
@@ -67,6 +87,10 @@ type job struct {
 	rare           bool
 	attempts       []attempt
 	left           bool // the queue
+	turn           int
+	tried          []string
+	offered        *host         // that has not heard of it yet
+	until          time.Duration // that offer's end
 }
 
 type attempt struct {
@@ -80,6 +104,7 @@ type host struct {
 	offers []string
 	flaky  bool
 	free   int
+	held   int             // of these, for jobs that are offered
 	waits  []time.Duration // of each free seat, since when
 	cached []string        // the last used last
 	worked map[string]time.Duration
@@ -121,20 +146,20 @@ func (e *events) Pop() any {
 
 type world struct {
 	Workload
-	targeted bool
-	draw     *rand.Rand
-	now      time.Duration
-	hosts    []*host
-	queue    []*job
-	events   events
-	seq      int
-	result   Result
+	way    Way
+	draw   *rand.Rand
+	now    time.Duration
+	hosts  []*host
+	queue  []*job
+	events events
+	seq    int
+	result Result
 }
 
 // Run lets n jobs come and go. The same seed gives the same jobs.
-func (w Workload) Run(targeted bool, n int, seed uint64) Result {
+func (w Workload) Run(way Way, n int, seed uint64) Result {
 	jobs := w.jobs(n, rand.New(rand.NewPCG(seed, 1)))
-	s := &world{Workload: w, targeted: targeted, draw: rand.New(rand.NewPCG(seed, 2))}
+	s := &world{Workload: w, way: way, draw: rand.New(rand.NewPCG(seed, 2))}
 	for i := range w.Factories {
 		h := &host{name: fmt.Sprintf("host-%d", i+1), free: w.Seats, waits: make([]time.Duration, w.Seats),
 			worked: map[string]time.Duration{}, flaky: i >= w.Factories-w.FlakyFactories}
@@ -204,7 +229,7 @@ func (s *world) end(e event) {
 		return
 	}
 	s.result.Lost++
-	e.job.ready, e.job.left = s.now, false
+	e.job.ready, e.job.left, e.job.turn, e.job.tried = s.now, false, 0, nil
 	s.queue = append(s.queue, e.job)
 }
 
@@ -212,7 +237,7 @@ func (s *world) end(e event) {
 func (s *world) assign() {
 	for {
 		j, h := s.pull()
-		if s.targeted {
+		if s.way != Pull {
 			j, h = s.target()
 		}
 		if j == nil {
@@ -223,6 +248,9 @@ func (s *world) assign() {
 	s.queue = slices.DeleteFunc(s.queue, func(j *job) bool { return j.left })
 }
 
+// hasSeat reports whether a host has a free seat that is kept for nobody.
+func (h *host) hasSeat() bool { return h.free > h.held }
+
 func (h *host) mayRun(j *job) bool { return !j.rare || slices.Contains(h.offers, "gpu") }
 
 // pull returns the first job that a host with a seat can run, and of these the one that waits longest.
@@ -230,7 +258,7 @@ func (s *world) pull() (*job, *host) {
 	for _, j := range s.queue {
 		var best *host
 		for _, h := range s.hosts {
-			if !j.left && h.free > 0 && h.mayRun(j) && (best == nil || h.waits[0] < best.waits[0]) {
+			if !j.left && h.hasSeat() && h.mayRun(j) && (best == nil || h.waits[0] < best.waits[0]) {
 				best = h
 			}
 		}
@@ -246,8 +274,15 @@ func (s *world) target() (*job, *host) {
 	affinity := time.Duration(defaults.AffinitySeconds) * time.Second
 	var fleet *score.Fleet
 	for _, j := range s.queue {
-		if j.left || !slices.ContainsFunc(s.hosts, func(h *host) bool { return h.free > 0 && h.mayRun(j) }) {
+		if j.offered != nil && s.now >= j.until {
+			j.offered.held--
+			j.offered = nil
+		}
+		if j.left || j.offered != nil || !slices.ContainsFunc(s.hosts, func(h *host) bool { return h.hasSeat() && h.mayRun(j) }) {
 			continue
+		}
+		if j.turn >= maxTurns {
+			return j, s.longest(j)
 		}
 		if fleet == nil {
 			f := score.NewFleet(s.candidates())
@@ -261,19 +296,39 @@ func (s *world) target() (*job, *host) {
 			}
 			continue
 		}
-		for _, h := range s.hosts {
-			if h.name == d.Chosen {
-				return j, h
-			}
+		at := slices.IndexFunc(d.Candidates, func(c score.Scored) bool {
+			return c.Eligible && !slices.Contains(j.tried, c.Factory)
+		})
+		if at < 0 {
+			return j, s.longest(j)
 		}
+		h := s.hosts[slices.IndexFunc(s.hosts, func(h *host) bool { return h.name == d.Candidates[at].Factory })]
+		if s.way == Targeted || s.draw.Float64() >= unheard {
+			return j, h
+		}
+		j.turn, j.tried, j.offered, j.until = j.turn+1, append(j.tried, h.name), h, s.now+Stands
+		h.held++
+		s.result.Unheard++
+		s.at(event{at: j.until, wake: true})
+		fleet = nil
 	}
 	return nil, nil
+}
+
+// longest returns, of the hosts with a seat for a job, the one that waits longest.
+func (s *world) longest(j *job) (longest *host) {
+	for _, h := range s.hosts {
+		if h.hasSeat() && h.mayRun(j) && (longest == nil || h.waits[0] < longest.waits[0]) {
+			longest = h
+		}
+	}
+	return longest
 }
 
 func (s *world) candidates() []score.Candidate {
 	var list []score.Candidate
 	for _, h := range s.hosts {
-		c := score.Candidate{Factory: h.name, Seats: s.Seats, Free: h.free, Kinds: []score.Kind{{Offers: h.offers, Free: h.free}},
+		c := score.Candidate{Factory: h.name, Seats: s.Seats, Free: h.free - h.held, Kinds: []score.Kind{{Offers: h.offers, Free: h.free - h.held}},
 			Worked: map[string]time.Duration{}}
 		for _, repo := range h.cached {
 			c.Worked[repo] = s.now - h.worked[repo]
@@ -307,7 +362,7 @@ func (s *world) begin(j *job, h *host) {
 	if !h.mayRun(j) {
 		s.result.Unfit++
 	}
-	if h.free <= 0 {
+	if !h.hasSeat() {
 		s.result.Overbooked++
 	}
 	s.result.Longest = max(s.result.Longest, s.now-j.ready)
@@ -333,28 +388,29 @@ func (s *world) begin(j *job, h *host) {
 	s.at(event{at: s.now + took, job: j, host: h, lost: lost})
 }
 
-// Comparison is both ways on one workload: of several runs with jobs of their own, the means.
+// Comparison is all ways on one workload: of several runs with jobs of their own, the means.
 type Comparison struct {
-	Workload       string
-	Pull, Targeted Result
+	Workload                string
+	Pull, Targeted, Offered Result
 }
 
-// Gain is by how much targeted is faster, as a share of pull.
-func (c Comparison) Gain() float64 { return 1 - float64(c.Targeted.Mean)/float64(c.Pull.Mean) }
+// Gain is by how much jobs that are offered are faster, as a share of pull.
+func (c Comparison) Gain() float64 { return 1 - float64(c.Offered.Mean)/float64(c.Pull.Mean) }
 
-// Compare runs both ways, runs times with n jobs each.
+// Compare runs all ways, runs times with n jobs each.
 func (w Workload) Compare(n, runs int) Comparison {
 	c := Comparison{Workload: w.Name}
 	for seed := range runs {
-		c.Pull.add(w.Run(false, n, uint64(seed)), runs)
-		c.Targeted.add(w.Run(true, n, uint64(seed)), runs)
+		c.Pull.add(w.Run(Pull, n, uint64(seed)), runs)
+		c.Targeted.add(w.Run(Targeted, n, uint64(seed)), runs)
+		c.Offered.add(w.Run(Offered, n, uint64(seed)), runs)
 	}
 	return c
 }
 
 // add adds one of so many runs.
 func (r *Result) add(o Result, runs int) {
-	r.Jobs, r.Clones, r.Lost = r.Jobs+o.Jobs, r.Clones+o.Clones, r.Lost+o.Lost
+	r.Jobs, r.Clones, r.Lost, r.Unheard = r.Jobs+o.Jobs, r.Clones+o.Clones, r.Lost+o.Lost, r.Unheard+o.Unheard
 	r.Unfit, r.Overbooked = r.Unfit+o.Unfit, r.Overbooked+o.Overbooked
 	r.Mean, r.Longest = r.Mean+o.Mean/time.Duration(runs), max(r.Longest, o.Longest)
 }

@@ -364,7 +364,7 @@ func (q *Queries) ScoreHistory(ctx context.Context, db DBTX, agents []uuid.UUID,
 }
 
 const scoreJobs = `-- name: ScoreJobs :many
-SELECT j.id, j.lane_id, j.repo, j.tier, j.epoch, coalesce(extract(epoch FROM clock_timestamp() - j.ready_at), 0)::float8 AS waiting,
+SELECT j.id, j.key, j.version, j.lane_id, j.repo, j.phase, j.tier, j.epoch, coalesce(extract(epoch FROM clock_timestamp() - j.ready_at), 0)::float8 AS waiting,
     p.id AS product_id, p.name AS product, p.models,
     (CASE WHEN j.epoch = 0 THEN '[]' ELSE coalesce((SELECT jsonb_agg(jsonb_build_object('factory', t.factory, 'ago', t.ago,
         'bad', t.outcome IN ('failed', 'timeout', 'lost')) ORDER BY t.epoch DESC)
@@ -378,8 +378,11 @@ JOIN product p ON p.workspace_id = $1 AND p.id = j.product_id
 
 type ScoreJobsRow struct {
 	ID        uuid.UUID
+	Key       string
+	Version   int
 	LaneID    int64
 	Repo      string
+	Phase     string
 	Tier      string
 	Epoch     int64
 	Waiting   float64
@@ -401,8 +404,11 @@ func (q *Queries) ScoreJobs(ctx context.Context, db DBTX, workspaceID uuid.UUID,
 		var i ScoreJobsRow
 		if err := rows.Scan(
 			&i.ID,
+			&i.Key,
+			&i.Version,
 			&i.LaneID,
 			&i.Repo,
+			&i.Phase,
 			&i.Tier,
 			&i.Epoch,
 			&i.Waiting,

@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,7 +48,15 @@ WITH said AS MATERIALIZED (
     WHERE a.workspace_id = $10 AND a.id = ANY(ARRAY(SELECT h.id FROM held h)) AND a.id = s.id
         AND a.id <> ALL(ARRAY(SELECT b.agent_id FROM busy b)) AND a.boot_id = s.boot_id AND a.generation <= s.generation
         AND f.workspace_id = a.workspace_id AND f.id = a.factory_id
-    RETURNING a.id, a.heartbeat_interval_seconds, (f.draining OR a.terminated_at IS NOT NULL) AS draining
+    RETURNING a.id, a.heartbeat_interval_seconds, (f.draining OR a.terminated_at IS NOT NULL) AS draining,
+        CASE WHEN (SELECT d.mode FROM dispatch_setting d WHERE d.workspace_id = $10) = 'targeted' THEN (
+            SELECT jsonb_agg(jsonb_build_object('job', j.key, 'expires_at', o.expires_at, 'score', o.score) ORDER BY o.expires_at)
+            FROM (SELECT x.workspace_id, x.job_id, x.job_version, x.factory_id, x.factory, x.score, x.turn, x.tried, x.first_at, x.offered_at, x.expires_at FROM job_offer x WHERE x.workspace_id = $10 AND x.factory_id = a.factory_id AND x.turn > 0
+                AND x.expires_at > clock_timestamp() LIMIT 100) o
+            CROSS JOIN LATERAL (SELECT k.key, k.product_id FROM job k WHERE k.workspace_id = $10 AND k.id = o.job_id
+                AND k.version = o.job_version AND k.status IS NOT DISTINCT FROM 'ready' OFFSET 0) j
+            JOIN product p ON p.workspace_id = $10 AND p.id = j.product_id
+            WHERE a.products = '{}' OR p.name = ANY(a.products)) END AS offers
 ), extended AS (
     UPDATE job_lease l SET expires_at = greatest(l.expires_at, clock_timestamp() + make_interval(secs => l.ttl_seconds))
     WHERE l.workspace_id = $10
@@ -60,7 +69,7 @@ WITH said AS MATERIALIZED (
 )
 SELECT h.id AS agent_id, (b.id IS NOT NULL)::boolean AS heard, (h.id = ANY(ARRAY(SELECT u.agent_id FROM busy u)))::boolean AS busy,
     coalesce(b.heartbeat_interval_seconds, 0)::int AS heartbeat_interval_seconds, coalesce(b.draining, false)::boolean AS draining,
-    clock_timestamp()::timestamptz AS now,
+    coalesce(b.offers, '[]')::jsonb AS offers, clock_timestamp()::timestamptz AS now,
     coalesce(k.job_id, '00000000-0000-0000-0000-000000000000')::uuid AS job_id, coalesce(w.key, '')::text AS key,
     coalesce(w.answer, '')::text AS answer, coalesce(w.status, '')::text AS status, coalesce(k.epoch, 0)::bigint AS epoch,
     coalesce(k.expires_at, now())::timestamptz AS expires_at, coalesce(k.directive, '')::text AS directive,
@@ -88,6 +97,7 @@ type AgentsBeatRow struct {
 	Busy                     bool
 	HeartbeatIntervalSeconds int
 	Draining                 bool
+	Offers                   json.RawMessage
 	Now                      time.Time
 	JobID                    uuid.UUID
 	Key                      string
@@ -137,6 +147,7 @@ func (q *Queries) AgentsBeat(ctx context.Context, db DBTX, arg AgentsBeatParams)
 			&i.Busy,
 			&i.HeartbeatIntervalSeconds,
 			&i.Draining,
+			&i.Offers,
 			&i.Now,
 			&i.JobID,
 			&i.Key,

@@ -221,26 +221,43 @@ func (q *Queries) ReadyPlace(ctx context.Context, db DBTX, workspaceID uuid.UUID
 	return i, err
 }
 
-const readyRaised = `-- name: ReadyRaised :many
-SELECT priority, raised FROM job_ready WHERE workspace_id = $1 AND job_id = $2
+const readyStands = `-- name: ReadyStands :many
+SELECT r.priority, r.raised, coalesce(o.factory, '')::text AS offered_to, coalesce(o.turn, 0)::smallint AS turn,
+    coalesce(o.expires_at, now())::timestamptz AS offered_until
+FROM job_ready r
+LEFT JOIN LATERAL (SELECT x.factory, x.turn, x.expires_at FROM job_offer x
+    JOIN job j ON j.workspace_id = x.workspace_id AND j.id = x.job_id AND j.version = x.job_version
+    JOIN dispatch_setting s ON s.workspace_id = x.workspace_id AND s.mode = 'targeted'
+    WHERE x.workspace_id = r.workspace_id AND x.job_id = r.job_id AND x.expires_at > clock_timestamp()) o ON true
+WHERE r.workspace_id = $1 AND r.job_id = $2
 `
 
-type ReadyRaisedRow struct {
-	Priority int
-	Raised   int
+type ReadyStandsRow struct {
+	Priority     int
+	Raised       int
+	OfferedTo    string
+	Turn         int
+	OfferedUntil time.Time
 }
 
-// By how much ageing has raised a job; no row of one that is not ready.
-func (q *Queries) ReadyRaised(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) ([]ReadyRaisedRow, error) {
-	rows, err := db.Query(ctx, readyRaised, workspaceID, jobID)
+// By how much ageing has raised a job, and to which factory it is offered until when: ” for none, and
+// turn 0 where it waits for that factory. No row of a job that is not ready.
+func (q *Queries) ReadyStands(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) ([]ReadyStandsRow, error) {
+	rows, err := db.Query(ctx, readyStands, workspaceID, jobID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ReadyRaisedRow{}
+	items := []ReadyStandsRow{}
 	for rows.Next() {
-		var i ReadyRaisedRow
-		if err := rows.Scan(&i.Priority, &i.Raised); err != nil {
+		var i ReadyStandsRow
+		if err := rows.Scan(
+			&i.Priority,
+			&i.Raised,
+			&i.OfferedTo,
+			&i.Turn,
+			&i.OfferedUntil,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

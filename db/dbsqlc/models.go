@@ -768,6 +768,20 @@ type JobNumber struct {
 	Next        int64
 }
 
+type JobOffer struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	JobVersion  int
+	FactoryID   uuid.UUID
+	Factory     string
+	Score       float64
+	Turn        int
+	Tried       []string
+	FirstAt     time.Time
+	OfferedAt   time.Time
+	ExpiresAt   time.Time
+}
+
 type JobRank struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID

@@ -72,20 +72,28 @@ func (q *Queries) PoolLeave(ctx context.Context, db DBTX, workspaceID uuid.UUID,
 }
 
 const poolList = `-- name: PoolList :many
+WITH offered AS MATERIALIZED (
+    SELECT o.factory_id FROM job_offer o
+    WHERE o.workspace_id = $2 AND o.turn > 0 AND o.expires_at > statement_timestamp()
+        AND EXISTS (SELECT FROM job_ready r WHERE r.workspace_id = $2 AND r.job_id = o.job_id)
+        AND EXISTS (SELECT FROM dispatch_setting s WHERE s.workspace_id = $2 AND s.mode = 'targeted')
+)
 SELECT p.id, p.name, p.os, p.engines, p.capabilities, p.repos, p.seats, p.min_factories, p.max_factories, p.min_idle,
     p.cool_down_seconds, p.product_scope, p.tokens, p.created_at, p.updated_at,
-    live.factories, live.draining, live.running, start.starting, cold.seconds::double precision AS cold_start_seconds,
+    live.factories, live.draining, live.running, live.offered, start.starting, cold.seconds::double precision AS cold_start_seconds,
     recent.stalled
 FROM pool p
 CROSS JOIN LATERAL (
     SELECT (count(*) FILTER (WHERE m.lives AND NOT m.draining))::int AS factories,
-        (count(*) FILTER (WHERE m.lives AND m.draining))::int AS draining, coalesce(sum(m.taken), 0)::int AS running
+        (count(*) FILTER (WHERE m.lives AND m.draining))::int AS draining, coalesce(sum(m.taken), 0)::int AS running,
+        coalesce(sum(m.offered), 0)::int AS offered
     FROM (SELECT f.draining, EXISTS (SELECT 1 FROM agent a WHERE a.workspace_id = f.workspace_id AND a.factory_id = f.id
                 AND a.terminated_at IS NULL
                 AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds)
                 AND NOT EXISTS (SELECT FROM pool_start o WHERE o.workspace_id = f.workspace_id AND o.factory = f.name
                     AND o.ended_at > a.registered_at)) AS lives,
-            (SELECT count(*) FROM job_lease l WHERE l.workspace_id = f.workspace_id AND l.factory_id = f.id AND NOT l.follows) AS taken
+            (SELECT count(*) FROM job_lease l WHERE l.workspace_id = f.workspace_id AND l.factory_id = f.id AND NOT l.follows) AS taken,
+            (SELECT count(*) FROM offered o WHERE o.factory_id = f.id) AS offered
         FROM factory f WHERE f.workspace_id = p.workspace_id AND f.pool_id = p.id) m
 ) live
 CROSS JOIN LATERAL (
@@ -124,6 +132,7 @@ type PoolListRow struct {
 	Factories        int
 	Draining         int
 	Running          int
+	Offered          int
 	Starting         int
 	ColdStartSeconds float64
 	Stalled          bool
@@ -161,6 +170,7 @@ func (q *Queries) PoolList(ctx context.Context, db DBTX, startSeconds int, works
 			&i.Factories,
 			&i.Draining,
 			&i.Running,
+			&i.Offered,
 			&i.Starting,
 			&i.ColdStartSeconds,
 			&i.Stalled,
@@ -257,8 +267,14 @@ WITH RECURSIVE head AS (
         AND NOT coalesce((SELECT count(*) FROM (SELECT FROM job v WHERE v.workspace_id = $1 AND v.product_id = d.id
             AND v.status = 'in_review' LIMIT d.review_limit) counted) >= d.review_limit, false)
     ORDER BY n.id LIMIT $3
+), offered AS MATERIALIZED (
+    SELECT r.lane_id, count(*) AS jobs FROM job_offer o
+    CROSS JOIN LATERAL (SELECT x.lane_id FROM job_ready x WHERE x.workspace_id = $1 AND x.job_id = o.job_id OFFSET 0) r
+    WHERE o.workspace_id = $1 AND o.turn > 0 AND o.expires_at > statement_timestamp()
+        AND EXISTS (SELECT FROM dispatch_setting s WHERE s.workspace_id = $1 AND s.mode = 'targeted')
+    GROUP BY r.lane_id
 )
-SELECT f.needs, f.product, c.jobs
+SELECT f.needs, f.product, greatest(0, c.jobs - coalesce((SELECT o.jobs FROM offered o WHERE o.lane_id = f.id), 0))::int AS jobs
 FROM fit f CROSS JOIN LATERAL (SELECT count(*)::int AS jobs FROM (SELECT FROM job_ready r
     WHERE r.workspace_id = $1 AND r.lane_id = f.id LIMIT $2) one) c
 ORDER BY f.id
@@ -272,7 +288,8 @@ type PoolQueueRow struct {
 
 // The lanes that have a claimable job and fit a pool, and how many jobs each has, counted up
 // to max_jobs. Lanes are found by skipping from one to the next; those of products that give
-// nothing now, or whose jobs name a factory, are left out.
+// nothing now, or whose jobs name a factory, are left out, and so are jobs that are offered to a
+// factory.
 func (q *Queries) PoolQueue(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxJobs int, maxLanes int) ([]PoolQueueRow, error) {
 	rows, err := db.Query(ctx, poolQueue, workspaceID, maxJobs, maxLanes)
 	if err != nil {

@@ -80,7 +80,7 @@ GROUP BY 1, 2;
 
 -- name: ScoreJobs :many
 -- What is compared of jobs: with the ends of their last attempts, the newest first.
-SELECT j.id, j.lane_id, j.repo, j.tier, j.epoch, coalesce(extract(epoch FROM clock_timestamp() - j.ready_at), 0)::float8 AS waiting,
+SELECT j.id, j.key, j.version, j.lane_id, j.repo, j.phase, j.tier, j.epoch, coalesce(extract(epoch FROM clock_timestamp() - j.ready_at), 0)::float8 AS waiting,
     p.id AS product_id, p.name AS product, p.models,
     (CASE WHEN j.epoch = 0 THEN '[]' ELSE coalesce((SELECT jsonb_agg(jsonb_build_object('factory', t.factory, 'ago', t.ago,
         'bad', t.outcome IN ('failed', 'timeout', 'lost')) ORDER BY t.epoch DESC)

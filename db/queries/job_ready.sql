@@ -53,10 +53,6 @@ UPDATE job_ready q SET priority = q.priority + k.steps, raised = q.raised + k.st
     place = q.place + make_interval(mins => k.steps * @minutes::int)
 FROM locked k WHERE q.workspace_id = @workspace_id AND q.job_id = k.job_id AND k.steps > 0;
 
--- name: ReadyRaised :many
--- By how much ageing has raised a job; no row of one that is not ready.
-SELECT priority, raised FROM job_ready WHERE workspace_id = @workspace_id AND job_id = @job_id;
-
 -- name: UnplacedWorkspaces :many
 -- The workspaces whose ready jobs may stand by other settings than the present ones.
 SELECT workspace_id, version FROM dispatch_setting WHERE placed_version <> version;
@@ -88,3 +84,15 @@ SELECT coalesce((SELECT l.job_id FROM looked l ORDER BY l.job_id DESC LIMIT 1), 
 -- name: DispatchPlaced :exec
 -- Notes by which settings the ready jobs stand, unless these were changed meanwhile.
 UPDATE dispatch_setting SET placed_version = @version WHERE workspace_id = @workspace_id AND version = @version;
+
+-- name: ReadyStands :many
+-- By how much ageing has raised a job, and to which factory it is offered until when: '' for none, and
+-- turn 0 where it waits for that factory. No row of a job that is not ready.
+SELECT r.priority, r.raised, coalesce(o.factory, '')::text AS offered_to, coalesce(o.turn, 0)::smallint AS turn,
+    coalesce(o.expires_at, now())::timestamptz AS offered_until
+FROM job_ready r
+LEFT JOIN LATERAL (SELECT x.factory, x.turn, x.expires_at FROM job_offer x
+    JOIN job j ON j.workspace_id = x.workspace_id AND j.id = x.job_id AND j.version = x.job_version
+    JOIN dispatch_setting s ON s.workspace_id = x.workspace_id AND s.mode = 'targeted'
+    WHERE x.workspace_id = r.workspace_id AND x.job_id = r.job_id AND x.expires_at > clock_timestamp()) o ON true
+WHERE r.workspace_id = @workspace_id AND r.job_id = @job_id;

@@ -113,6 +113,7 @@ type (
 	NewMessageAddress                  = api.NewMessageAddress
 	NextReason                         = api.NextReason
 	NextRequest                        = api.NextRequest
+	Offer                              = api.Offer
 	PatchBudgetJSONRequestBody         = api.PatchBudgetJSONRequestBody
 	PauseJobJSONRequestBody            = api.PauseJobJSONRequestBody
 	PlainAction                        = api.PlainAction

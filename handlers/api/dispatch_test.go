@@ -45,7 +45,7 @@ func TestDispatchHasItsBounds(t *testing.T) {
 		change object
 		field  string
 	}{
-		{object{"mode": "targeted"}, "mode"},
+		{object{"mode": "fair"}, "mode"},
 		{object{"offer_seconds": 4}, "offer_seconds"},
 		{object{"affinity_seconds": 61}, "affinity_seconds"},
 		{object{"preempt_gap": 11}, "preempt_gap"},

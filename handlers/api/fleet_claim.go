@@ -35,7 +35,7 @@ func claimAnswer(claimed claim.Result) (ClaimJobsResponseObject, error) {
 			XQueueVersion: claimed.QueueVersion, XClaimReason: cmp.Or(claimed.Reason, claim.ReasonEmpty)}}, nil
 	}
 	list, err := claimedModels(claimed)
-	return ClaimJobs200JSONResponse{QueueVersion: claimed.QueueVersion, Jobs: list}, err
+	return ClaimJobs200JSONResponse{QueueVersion: claimed.QueueVersion, Jobs: list, Offers: offerModels(claimed.Offers)}, err
 }
 
 func claimedModels(claimed claim.Result) ([]Job, error) {
@@ -73,7 +73,7 @@ func nextModel(claimed *lease.Claimed) (*Next, error) {
 		return nil, nil // the answer has no such field then
 	}
 	list, err := claimedModels(*claimed)
-	next := &Next{Claimed: Claimed{Jobs: list, QueueVersion: claimed.QueueVersion}}
+	next := &Next{Claimed: Claimed{Jobs: list, QueueVersion: claimed.QueueVersion, Offers: offerModels(claimed.Offers)}}
 	if len(list) == 0 {
 		reason := NextReason(cmp.Or(claimed.Reason, claim.ReasonEmpty))
 		next.Reason = &reason

@@ -156,12 +156,23 @@ func beatAnswerModel(in report.HeartbeatResult) HeartbeatAnswer {
 	if in.Token != "" {
 		out.Token, out.TokenExpiresAt = &in.Token, utcOrNil(&in.TokenExpiresAt)
 	}
+	if offers := offerModels(in.Offers); len(offers) > 0 {
+		out.Offers = &offers
+	}
 	for _, l := range in.Leases {
 		out.Leases = append(out.Leases, LeaseStanding{Job: l.Job, Epoch: l.Epoch, Directive: Directive(l.Directive),
 			Reason: nilIfZero(l.Reason), ExpiresAt: utcOrNil(l.ExpiresAt), Answer: nilIfZero(l.Answer),
 			FilesDropped: nilIfZero(l.FilesDropped)})
 	}
 	return out
+}
+
+func offerModels(in []lease.Offered) []Offer {
+	list := make([]Offer, 0, len(in))
+	for _, o := range in {
+		list = append(list, Offer{Job: o.Job, ExpiresAt: o.ExpiresAt.UTC(), Score: o.Score})
+	}
+	return list
 }
 
 func toStanding(in lease.Status) Standing {

@@ -103,8 +103,9 @@ type (
 	}
 	// Claimed is what a claim gave.
 	Claimed struct {
-		Jobs         []Job  `json:"jobs"`
-		QueueVersion string `json:"queue_version"`
+		Jobs         []Job   `json:"jobs"`
+		Offers       []Offer `json:"offers,omitempty"`
+		QueueVersion string  `json:"queue_version"`
 	}
 	// Next is what a call that ended a lease gave for the seat.
 	Next struct {

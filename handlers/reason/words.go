@@ -60,6 +60,12 @@ var table = map[string]words{
 	screens.CodeRaised: {icon: "chevron-up", text: func(s subject) ui.Sentence {
 		return ui.Text("Raised by ageing: it counts as priority " + strconv.Itoa(s.why.Count) + " because it has waited")
 	}},
+	screens.CodeOffered: {icon: "server", text: func(s subject) ui.Sentence {
+		return append(s.onFactories("Offered to "), ui.T(" until "), s.at(*s.why.Until))
+	}},
+	screens.CodeAwaitsFactory: {icon: "server", text: func(s subject) ui.Sentence {
+		return append(s.onFactories("Waits for a seat of the factory that has its files, "), ui.T(", until "), s.at(*s.why.Until))
+	}},
 	screens.CodeProviderHeld: {icon: "timer-reset", title: "waits for a provider", text: func(s subject) ui.Sentence {
 		return ui.Say(ui.T(s.why.Text+" takes no requests until "), s.at(*s.why.Until))
 	}},

@@ -75,9 +75,11 @@ type JobLogs interface {
 	ExpireLogs(ctx context.Context) (int, error)
 }
 
-// Decisions deletes old decisions about which factory suits a job, and returns how many.
+// Decisions deletes old decisions about which factory suits a job, and offers that have ended. Each
+// call returns how many.
 type Decisions interface {
 	ExpireDecisions(ctx context.Context) (int, error)
+	ExpireOffers(ctx context.Context) (int, error)
 }
 
 // Words writes the words by which jobs are found: those of their texts, and those of the logs
@@ -212,6 +214,8 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(linesExpired, t.untilNothingIsLeft(w.JobLogs.ExpireLogs))},
 		{Name: "decisions", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Decisions.ExpireDecisions)))},
+		{Name: "offers", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Decisions.ExpireOffers)))},
 		{Name: "words of jobs", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(w.Words.IndexTexts))},
 		{Name: "words of messages", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,

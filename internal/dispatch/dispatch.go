@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/decision"
 	"github.com/fleetboard/fleetboard/internal/dispatch/enrol"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/offer"
 	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
 	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
@@ -41,6 +42,7 @@ type (
 	claimService    = claim.Service
 	decisionService = decision.Service
 	enrolService    = enrol.Service
+	offerService    = offer.Service
 	recoveryService = recovery.Service
 	reportService   = report.Service
 	settingService  = setting.Service
@@ -54,6 +56,7 @@ type Service struct {
 	*claimService
 	*decisionService
 	*enrolService
+	*offerService
 	*recoveryService
 	*reportService
 	*settingService
@@ -81,6 +84,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, conten
 		claimService:    claims,
 		decisionService: decision.NewService(d),
 		enrolService:    agents,
+		offerService:    offer.NewService(d),
 		recoveryService: reaper,
 		settingService:  setting.New(d, wake),
 		stopService:     stop.New(d, wake, effects),

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -181,6 +182,9 @@ func jobsAround(workspace ids.ID, n int) []string {
 		fmt.Sprintf(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, place, job_id)
 			SELECT workspace_id, lane_id, priority, ready_at, ready_at, id FROM job WHERE workspace_id = '%s' AND status = 'ready'
 			ON CONFLICT DO NOTHING`, workspace),
+		fmt.Sprintf(`INSERT INTO job_offer (workspace_id, job_id, job_version, factory_id, factory, score, turn, tried, expires_at)
+			SELECT j.workspace_id, j.id, j.version, gen_random_uuid(), 'busy-1', 0.5, 1, '{busy-1}', now() + interval '1 day' * random()
+			FROM job j WHERE j.workspace_id = '%s' AND j.status = 'ready' ON CONFLICT DO NOTHING`, workspace),
 		// Each waiting job but the first waits for one of the others, three for each.
 		fmt.Sprintf(`INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, created_by)
 			SELECT '%[1]s', j.id, d.id, 'test' FROM generate_series(2, %[2]d) n
@@ -301,6 +305,30 @@ func asked(t *testing.T, d *db.DB, workspace ids.ID) map[string]func(*capture) e
 			_, err := dbsqlc.New().ReadyTake(ctx, c, dbsqlc.ReadyTakeParams{WorkspaceID: workspace, LaneID: lane, MaxRows: 1})
 			return err
 		},
+		"first of lanes": func(c *capture) error {
+			_, err := dbsqlc.New().ReadyFirst(ctx, c, dbsqlc.ReadyFirstParams{WorkspaceID: workspace, Lanes: []int64{lane, lane + 1, lane + 2},
+				Priorities: []int{99, 99, 99}, Places: make([]time.Time, 3), TieBreaks: make([][]byte, 3), MaxRows: 1})
+			return err
+		},
+		"standing offers": func(c *capture) error { _, err := dbsqlc.New().OffersStanding(ctx, c, workspace, 3); return err },
+		"offers of jobs": func(c *capture) error {
+			_, err := dbsqlc.New().OffersOfJobs(ctx, c, workspace, []ids.ID{ready})
+			return err
+		},
+		"claim of a match": func(c *capture) error {
+			_, err := dbsqlc.New().ReadyTakeMatched(ctx, c, workspace, []ids.ID{ready}, []int64{lane}, []int{1})
+			return err
+		},
+		"offer": func(c *capture) error {
+			_, err := dbsqlc.New().OffersPut(ctx, c, dbsqlc.OffersPutParams{WorkspaceID: workspace, JobIds: []ids.ID{ready}, Versions: []int{1},
+				FactoryIds: []ids.ID{f}, Factories: []string{"mac-1"}, Scores: []float64{0.5}, Turns: []int{1}, Seconds: []float64{15}})
+			return err
+		},
+		"ended offers": func(c *capture) error {
+			_, err := dbsqlc.New().OffersEnded(ctx, c, workspace, time.Now().Add(-time.Minute), time.Now().Add(time.Minute), 3)
+			return err
+		},
+		"next end of an offer": func(c *capture) error { _, err := dbsqlc.New().OfferNext(ctx, c, workspace); return err },
 		"claim by name": func(c *capture) error {
 			_, err := dbsqlc.New().ReadyTakeOne(ctx, c, workspace, ready, lane)
 			return err
@@ -393,14 +421,16 @@ func captured(t *testing.T, name string, ask func(*capture) error) *capture {
 
 // batched are the statements that are planned once, for any values.
 var batched = map[string]bool{"agent": true, "products": true, "heads": true, "claim": true, "claim by name": true, "leases": true,
-	"locks": true, "job": true, "end of a lease": true, "saved decision": true}
+	"locks": true, "job": true, "end of a lease": true, "saved decision": true, "first of lanes": true, "standing offers": true,
+	"offers of jobs": true, "claim of a match": true, "offer": true}
 
 // fewBlocks is more than a look for a few rows takes, and less than an index that is read
 // from end to end.
 const fewBlocks = 60
 
 // tables that a plan may not read from end to end.
-var tables = map[string]bool{"job": true, "job_dependency": true, "job_ready": true, "job_lease": true, "attempt": true, "event": true}
+var tables = map[string]bool{"job": true, "job_dependency": true, "job_ready": true, "job_lease": true, "job_offer": true, "attempt": true,
+	"event": true}
 
 func assertPlan(t *testing.T, name string, node map[string]any) {
 	t.Helper()

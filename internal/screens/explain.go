@@ -26,7 +26,7 @@ type facts struct {
 	pool         *pools.Start // that can start a factory for the job that is explained
 	fleet        fleet.Snapshot
 	pools        []pools.Pool // that may start one for those that no live factory can run
-	raised       *Reason      // what waiting has made of the one ready job that is explained
+	standing     []Reason     // what waiting has made of the one ready job that is explained, and to whom it is offered
 }
 
 type dependency struct {
@@ -254,7 +254,8 @@ func (f facts) explain(j jobs.Job) Explanation {
 	if asked, pending := pendingReason(j); pending {
 		e.Reasons = append(e.Reasons, asked)
 	}
-	for _, more := range []*Reason{f.raised, f.refused, f.merge} {
+	e.Reasons = append(e.Reasons, f.standing...)
+	for _, more := range []*Reason{f.refused, f.merge} {
 		if more != nil {
 			e.Reasons = append(e.Reasons, *more)
 		}

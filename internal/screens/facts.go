@@ -78,11 +78,20 @@ func (r *reader) seatHolders(routing fleet.Routing) (seatHolders, error) {
 	return h, err
 }
 
-// raisedReason says what waiting has made of a ready job, nil where nothing.
-func (r *reader) raisedReason(j jobs.Job) (*Reason, error) {
-	rows, err := q.ReadyRaised(r.ctx, r.tx, r.workspace, j.ID)
-	if err != nil || len(rows) == 0 || rows[0].Raised == 0 {
-		return nil, err
+// readStanding says what waiting has made of a ready job, and to whom it is offered.
+func (r *reader) readStanding(j jobs.Job) (reasons []Reason, err error) {
+	rows, err := q.ReadyStands(r.ctx, r.tx, r.workspace, j.ID)
+	for _, row := range rows {
+		if row.Raised > 0 {
+			reasons = append(reasons, Reason{Code: CodeRaised, Count: row.Priority, Since: j.ReadyAt})
+		}
+		if row.OfferedTo != "" {
+			o := Reason{Code: CodeOffered, Factories: []string{row.OfferedTo}, Until: &row.OfferedUntil}
+			if row.Turn == 0 {
+				o.Code = CodeAwaitsFactory
+			}
+			reasons = append(reasons, o)
+		}
 	}
-	return &Reason{Code: CodeRaised, Count: rows[0].Priority, Since: j.ReadyAt}, nil
+	return reasons, err
 }

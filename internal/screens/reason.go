@@ -39,6 +39,8 @@ const (
 	CodeCancelPending = "cancel_pending"
 	// Waiting has made it more urgent than it was made by people.
 	CodeRaised          = "raised"
+	CodeOffered         = "offered"        // a factory may take it before the others
+	CodeAwaitsFactory   = "awaits_factory" // one that has its files, and no seat
 	CodeCanStart        = "can_start"
 	CodeCanBeStarted    = "can_be_started"   // a pool can start a factory for it
 	CodePoolAtMaximum   = "pool_at_maximum"  // the pool that fits has all the factories that it may

@@ -206,7 +206,7 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 		if known.seats, err = r.seatHolders(r.snap.Route(toNeeds(job))); err != nil {
 			return Explanation{}, r.snap, err
 		}
-		if known.raised, err = r.raisedReason(job); err != nil {
+		if known.standing, err = r.readStanding(job); err != nil {
 			return Explanation{}, r.snap, err
 		}
 	}

@@ -37,8 +37,9 @@ type List struct {
 	closed     chan struct{}
 	hints      map[ids.ID]Hint // by agent, after its last claim
 	waits      *quota.Seats
-	// seats is the version of each factory's last freed seat.
-	seats map[ids.ID]uint64
+	// seats is the version of each factory's last freed seat, and offers that of the last job that
+	// was offered to it.
+	seats, offers map[ids.ID]uint64
 }
 
 // Hint is what is known of an agent before it is read: its factory, the lanes that
@@ -53,7 +54,8 @@ type Hint struct {
 // New returns an empty list.
 func New() *List {
 	return &List{instance: rand.Text()[:8], Every: WatchEvery, Poll: safetyPoll, workspaces: map[ids.ID]*workspaceWaiters{},
-		closed: make(chan struct{}), hints: map[ids.ID]Hint{}, waits: quota.NewSeats(), seats: map[ids.ID]uint64{}}
+		closed: make(chan struct{}), hints: map[ids.ID]Hint{}, waits: quota.NewSeats(), seats: map[ids.ID]uint64{},
+		offers: map[ids.ID]uint64{}}
 }
 
 // Close ends every wait.
@@ -94,9 +96,14 @@ func (w *List) Latest() uint64 {
 }
 
 // AgentVersion returns the version of an agent's lanes as Text writes it, as this process
-// knows it. It changes at least whenever one of them has got a claimable job.
+// knows it. It changes at least whenever one of them has got a claimable job, and when its
+// factory is offered one.
 func (w *List) AgentVersion(who tenancy.Principal) string {
-	return w.Text(w.Version(who.Workspace, w.Hint(who.Agent).Lanes))
+	hint := w.Hint(who.Agent)
+	version := w.Version(who.Workspace, hint.Lanes)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Text(max(version, w.offers[hint.Factory]))
 }
 
 // Text returns a version as agents see it.
@@ -115,7 +122,9 @@ func (w *List) add(workspace, factory ids.ID, lanes []int64, full bool) *waiter 
 		ww.addFull(one, factory)
 	} else {
 		ww.add(one, lanes)
+		ww.byFactory[factory] = append(ww.byFactory[factory], one)
 	}
+	one.factory = factory
 	if w.Watch != nil && !full && !ww.watched {
 		ww.watched = true
 		go w.Watch(workspace)
@@ -195,6 +204,26 @@ func (w *List) SeatFreed(topic string) {
 	if full := w.of(workspace).full[factory]; full != nil {
 		full.notifyAll()
 	}
+}
+
+// WakeFactory wakes the claims of a factory that was offered a job, as far as they wait for one.
+func (w *List) WakeFactory(workspace, factory ids.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counter++
+	w.offers[factory] = w.counter
+	for _, one := range w.of(workspace).byFactory[factory] {
+		if one.at != nil {
+			one.wake(JobReady)
+		}
+	}
+}
+
+// offeredSince reports whether the factory was offered a job after a version.
+func (w *List) offeredSince(factory ids.ID, version uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.offers[factory] > version
 }
 
 // seatSince reports whether a seat of the factory came free after a version.

@@ -3,6 +3,7 @@ package waitlist
 import (
 	"container/list"
 	"encoding/binary"
+	"slices"
 
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
@@ -19,6 +20,8 @@ type workspaceWaiters struct {
 	groups  map[string]*group // by their lanes
 	byLane  map[int64][]*group
 	full    map[ids.ID]*group // claims that wait for a seat, by factory
+	// byFactory are the claims that wait for a job.
+	byFactory map[ids.ID][]*waiter
 
 	watched bool // a watch runs
 }
@@ -39,11 +42,12 @@ type waiter struct {
 	at      *list.Element
 	group   *group
 	owner   *workspaceWaiters
+	factory ids.ID
 }
 
 func newWorkspaceWaiters() *workspaceWaiters {
 	return &workspaceWaiters{lanes: map[int64]uint64{}, groups: map[string]*group{}, byLane: map[int64][]*group{},
-		full: map[ids.ID]*group{}}
+		full: map[ids.ID]*group{}, byFactory: map[ids.ID][]*waiter{}}
 }
 
 // add lets a claim wait for a job of its lanes.
@@ -84,6 +88,12 @@ func (ww *workspaceWaiters) remove(one *waiter) {
 	if one.at != nil {
 		g.queue.Remove(one.at)
 	}
+	if g.lanes != nil {
+		rest := without(ww.byFactory[one.factory], one)
+		if ww.byFactory[one.factory] = rest; len(rest) == 0 {
+			delete(ww.byFactory, one.factory)
+		}
+	}
 	if g.all--; g.all > 0 {
 		return
 	}
@@ -100,13 +110,11 @@ func (ww *workspaceWaiters) remove(one *waiter) {
 	}
 }
 
-func without(groups []*group, gone *group) []*group {
-	for i, g := range groups {
-		if g == gone {
-			return append(groups[:i], groups[i+1:]...)
-		}
+func without[T comparable](list []T, gone T) []T {
+	if at := slices.Index(list, gone); at >= 0 {
+		return slices.Delete(list, at, at+1)
 	}
-	return groups
+	return list
 }
 
 // wake signals up to n waiters that serve one of the lanes and have not been

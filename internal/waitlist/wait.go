@@ -45,7 +45,8 @@ type Waiting struct {
 func (w *List) Wait(ctx context.Context, workspace ids.ID, a Waiting, left time.Duration) Reason {
 	one := w.add(workspace, a.Factory, a.Lanes, a.ForSeat)
 	defer w.remove(one)
-	if w.Version(workspace, a.Lanes) != a.Version || a.ForSeat && w.seatSince(a.Factory, a.Began) {
+	if w.Version(workspace, a.Lanes) != a.Version || w.offeredSince(a.Factory, a.Began) ||
+		a.ForSeat && w.seatSince(a.Factory, a.Began) {
 		return Recheck
 	}
 	poll := w.poll(a.ForSeat)

@@ -134,7 +134,7 @@ func DispatchView(m DispatchPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = layout.SettingsPart("mode-part", "Who decides", "With pull, an agent that asks gets the most urgent job that it can run. With shadow it does too, and which factory would have suited the job best is kept beside it: it shows how often these differ, before anything changes.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = layout.SettingsPart("mode-part", "Who decides", "With pull, an agent that asks gets the most urgent job that it can run. With shadow it does too, and which factory would have suited the job best is kept beside it: it shows how often these differ, before anything changes. With targeted a job is offered to the factories that suit it best, one after another, before it is open to all that can run it.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

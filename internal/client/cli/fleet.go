@@ -282,7 +282,7 @@ func dispatchCommand(c *cli) *cobra.Command {
 
 // dispatchFlags set what is not in a map.
 var dispatchFlags = []flag{
-	{"mode", "mode", "`who` decides which agent gets a job: pull or shadow", nil},
+	{"mode", "mode", "`who` decides which agent gets a job: pull, shadow or targeted", nil},
 	{"offer-seconds", "offer_seconds", "how long a factory has to take what it was offered: 5 to 300", nil},
 	{"affinity-seconds", "affinity_seconds", "for how long a job waits for a factory that has what it needs at hand: 0 to 60", nil},
 	{"preempt-gap", "preempt_gap", "by how much a job must be more urgent than one that runs to be given its seat; 0 is never", nil},

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -285,5 +286,24 @@ func TestDispatch(t *testing.T) {
 	}
 	for _, args := range [][]string{{}, {"--weight", "load"}, {"--product-weight", "=3"}, {"--preempt-gap", "11"}, {"--mode", "fair"}} {
 		w.fleet(append([]string{"dispatch", "set"}, args...)...).ends(2)
+	}
+}
+
+// The way back from mode targeted is one line of the documentation, and what was offered is claimed
+// after it.
+func TestTheWayBackFromTargetedIsDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "The way back, at any time, strands nothing:\n\n```\nfleet ")
+	line, _, _ := strings.Cut(after, "\n")
+	w := newServerAndTerminal(t)
+	w.fleet("dispatch", "set", "--mode", "targeted").ok()
+	w.fleet(strings.Fields(line)...).ok()
+	var d api.DispatchSettings
+	if w.fleet("dispatch", "show", "--json").into(&d); d.Mode != api.DispatchModePull {
+		t.Errorf("after %q the mode is %s", line, d.Mode)
 	}
 }

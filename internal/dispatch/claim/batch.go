@@ -9,7 +9,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/batch"
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
-	"github.com/fleetboard/fleetboard/internal/dispatch/offer"
 	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/fleet"
@@ -52,7 +51,7 @@ func (s *Service) execClaims(ctx context.Context, tx db.Tx, workspace ids.ID, it
 
 func (s *Service) newBatch(ctx context.Context, tx db.Tx, workspace ids.ID, items []*batch.Item[claimCall, claimResult]) *claimBatch {
 	b := &claimBatch{ctx: ctx, tx: tx, s: s, workspace: workspace, locked: map[ids.ID]bool{}}
-	b.compared.claimBatch = b
+	b.compared.claimBatch, b.matched.claimBatch = b, b
 	for _, i := range items {
 		b.items = append(b.items, &claimItem{Item: i})
 	}
@@ -101,7 +100,7 @@ type claimBatch struct {
 
 	compared comparer // factories, where the workspace compares them
 
-	offered, ended []offer.Offer // in this transaction
+	matched matcher // jobs and factories, in mode targeted
 
 	budgets budgeting.Active // of the workspace
 	grants  map[ids.ID]budgeting.Grant
@@ -155,7 +154,7 @@ func (b *claimBatch) notify() {
 			b.s.waiters.StoreHint(c.Req.who.Agent, waitlist.Hint{Factory: c.Res.factory, Lanes: c.Res.lanes})
 		}
 	}
-	b.announce()
+	b.matched.notify()
 	if b.asked {
 		b.s.effects.Publish(b.workspace, nil)
 	}
@@ -167,19 +166,6 @@ func (b *claimBatch) notify() {
 	}
 	for _, w := range b.newWatermarks {
 		b.s.watermarks.advance(b.workspace, w)
-	}
-}
-
-// announce says which offers have begun and ended, after the commit.
-func (b *claimBatch) announce() {
-	if b.s.announcer == nil {
-		return
-	}
-	if len(b.ended) > 0 {
-		b.s.announcer.Ended(b.ctx, b.ended)
-	}
-	if len(b.offered) > 0 {
-		b.s.announcer.Offered(b.ctx, b.offered)
 	}
 }
 

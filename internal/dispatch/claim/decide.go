@@ -20,25 +20,26 @@ func (c *comparer) shadow() error {
 	if c.settings.Mode != setting.Shadow {
 		return nil
 	}
-	var taken, asking []ids.ID
+	var taken []ids.ID
+	var asking []decision.Asker
 	for _, i := range c.items {
 		taken = append(taken, i.taken...)
 		if len(i.taken) > 0 {
-			asking = append(asking, i.agent.ID)
+			asking = append(asking, i.toAsker())
 		}
 	}
 	if len(taken) == 0 {
 		return nil
 	}
-	jobs, snapshot, err := c.compare(taken, asking)
+	jobs, snapshot, _, err := c.compare(taken, asking, false)
 	if err != nil {
 		return err
 	}
 	for _, i := range c.items {
 		for _, id := range i.taken {
 			if j, known := jobs[id]; known {
-				d := snapshot.Decide(j, c.settings.Weights)
-				c.found = append(c.found, decision.New(snapshot, j, i.agent.Factory, d))
+				compared := snapshot.Compare(j, c.settings.Weights)
+				c.found = append(c.found, decision.New(j, i.agent.Factory, decision.ByPull, compared))
 				snapshot.Take(i.agent.Factory, i.agent.ID)
 			}
 		}
@@ -46,32 +47,39 @@ func (c *comparer) shadow() error {
 	return nil
 }
 
-// compare reads jobs, and the factories that could have them, with the agents that ask.
-func (c *comparer) compare(list, asking []ids.ID) (map[ids.ID]decision.Job, *decision.Snapshot, error) {
-	jobs, err := decision.JobsTx(c.ctx, c.tx, c.workspace, list, func(id int64) ([]string, string, error) {
+// toAsker returns the agent of a claim with the seats that it has counted.
+func (c *claimItem) toAsker() decision.Asker {
+	return decision.Asker{Agent: c.agent.ID, Factory: c.agent.FactoryID, Free: c.ownSeats(), Taken: c.agent.FactorySeats - c.factorySeats()}
+}
+
+// compare reads jobs, and the factories that could have them, with what budgets keep from models
+// without a price, nil for nothing. Where kept is set the factories may be as they were a moment ago.
+func (c *comparer) compare(list []ids.ID, asking []decision.Asker, kept bool) (
+	jobs map[ids.ID]decision.Job, s *decision.Snapshot, unpriced *budgeting.Unpriced, err error,
+) {
+	jobs, err = decision.JobsTx(c.ctx, c.tx, c.workspace, list, func(id int64) ([]string, string, error) {
 		l, err := c.s.lanes.one(c.ctx, c.tx, c.workspace, id)
 		return l.Needs, l.Factory, err
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	barred, err := c.barred(jobs)
-	if err != nil {
-		return nil, nil, err
+	if c.budgets.HoldsUnpriced {
+		held, err := budgeting.UnpricedTx(c.ctx, c.tx, c.workspace)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		unpriced = &held
 	}
-	snapshot, err := c.s.reader.SnapshotTx(c.ctx, c.tx, c.workspace, asking, barred)
-	return jobs, snapshot, err
+	s, err = c.s.reader.SnapshotTx(c.ctx, c.tx, c.workspace, asking, kept, barred(unpriced, jobs))
+	return jobs, s, unpriced, err
 }
 
 // barred returns what says of which of the jobs' products budgets keep all jobs from an agent, since
 // a model that it may run has no price; nil where they keep none from anybody.
-func (c *comparer) barred(jobs map[ids.ID]decision.Job) (func(decision.Agent) []string, error) {
-	if !c.budgets.HoldsUnpriced {
-		return nil, nil //nolint:nilnil // nobody is barred
-	}
-	unpriced, err := budgeting.UnpricedTx(c.ctx, c.tx, c.workspace)
-	if err != nil {
-		return nil, err
+func barred(unpriced *budgeting.Unpriced, jobs map[ids.ID]decision.Job) func(decision.Agent) []string {
+	if unpriced == nil {
+		return nil
 	}
 	products := map[string]ids.ID{}
 	for _, j := range jobs {
@@ -84,7 +92,7 @@ func (c *comparer) barred(jobs map[ids.ID]decision.Job) (func(decision.Agent) []
 			}
 		}
 		return names
-	}, nil
+	}
 }
 
 // keep writes the decisions about the jobs that have got their leases.

@@ -3,13 +3,30 @@ package claim
 import (
 	"slices"
 
+	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// dequeue takes jobs out of the queue: for agents of the same lanes together, in the
-// order in which they came.
+// dequeue takes jobs out of the queue for claims, and says why the others get none.
 func (b *claimBatch) dequeue() error {
 	claims := b.unanswered()
+	if b.settings.Mode == setting.Targeted {
+		if err := b.matched.match(slices.DeleteFunc(b.unanswered(), func(c *claimItem) bool { return c.named != nil })); err != nil {
+			return err
+		}
+		claims = slices.DeleteFunc(claims, func(c *claimItem) bool { return c.named == nil })
+	}
+	if err := b.takeInTurn(claims); err != nil {
+		return err
+	}
+	for _, c := range b.unanswered() {
+		c.explainNothing(b.items)
+	}
+	return nil
+}
+
+// takeInTurn takes jobs for agents of the same lanes together, in the order in which they came.
+func (b *claimBatch) takeInTurn(claims []*claimItem) error {
 	for len(claims) > 0 {
 		first := claims[0]
 		var group, others []*claimItem
@@ -29,9 +46,6 @@ func (b *claimBatch) dequeue() error {
 		if err := take(); err != nil {
 			return err
 		}
-	}
-	for _, c := range b.unanswered() {
-		c.explainNothing(b.items)
 	}
 	return nil
 }

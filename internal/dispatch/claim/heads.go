@@ -49,10 +49,15 @@ func (b *claimBatch) readHeads(tx db.Tx, lanes []int64) ([]head, error) {
 			b.newWatermarks = append(b.newWatermarks, watermark(h))
 		}
 	}
+	sortHeads(heads)
+	return heads, nil
+}
+
+// sortHeads puts the more urgent first, then those that came there before.
+func sortHeads(heads []head) {
 	slices.SortFunc(heads, func(x, y head) int {
 		return x.compare(y.readyKey)
 	})
-	return heads, nil
 }
 
 // scanFrom returns the key from which on jobs of a lane are looked for.

@@ -77,6 +77,7 @@ func (b *claimBatch) insertLeases(tx db.Tx, leases []newLease) error {
 	}
 	for _, c := range b.items {
 		if len(c.given) > 0 && len(c.taken) > 0 {
+			b.s.reader.Took(b.workspace, c.agent.ID, len(c.taken))
 			b.countedAgents = append(b.countedAgents, c.agent.with(first[c.agent.ID], first[c.agent.FactoryID]))
 		}
 	}
@@ -113,7 +114,7 @@ func (b *claimBatch) answer(loaded []jobs.Job) error {
 		}
 		c.Res.claimed.Budgets, c.Res.claimed.Orders = b.grants, b.orders
 		slices.SortStableFunc(c.Res.claimed.Jobs, func(x, y jobs.Job) int { return y.Priority - x.Priority })
-		c.Res.again = len(c.given) > 0 && len(c.Res.claimed.Jobs) == 0
+		c.Res.again = c.Res.again || len(c.given) > 0 && len(c.Res.claimed.Jobs) == 0
 	}
 	return nil
 }

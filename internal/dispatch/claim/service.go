@@ -43,6 +43,8 @@ type Service struct {
 	strides         *strides
 	reader          *decision.Reader
 	announcer       offer.Announcer // nil announces offers to nobody
+	offers          *offer.Endings
+	endings         *offerEndings
 	claims          *batch.Queue[claimCall, claimResult]
 	// unsubscribe ends the subscriptions to wake-ups.
 	unsubscribe []func()
@@ -52,11 +54,13 @@ type Service struct {
 func New(d *db.DB, list *jobs.Service, wake Subscriber, reaper Reaper, waiters *waitlist.List, effects *lease.Effects) *Service {
 	s := &Service{db: d, jobs: list, reaper: reaper, waiters: waiters, effects: effects,
 		lanes: newLaneCache(), served: newServedLanes(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks(),
-		settings: setting.NewCache(), strides: newStrides(), reader: decision.NewReader()}
+		settings: setting.NewCache(), strides: newStrides(), reader: decision.NewReader(), offers: offer.NewEndings()}
 	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
 	s.waiters.Watch = s.pollLanes
 	s.fresh = newLaneAlarm(s.laneIsNew)
-	s.unsubscribe = []func(){wake.SubscribeWatched("lane:", s.wakeLane), wake.SubscribeWatched("seat:", s.waiters.SeatFreed),
+	s.endings = newOfferEndings(s.wakeForEnded)
+	s.unsubscribe = []func(){wake.SubscribeWatched(offer.Topics, s.offered), wake.SubscribeWatched(setting.Topics, s.settingsChanged),
+		wake.SubscribeWatched("lane:", s.wakeLane), wake.SubscribeWatched("seat:", s.waiters.SeatFreed),
 		wake.SubscribeWatched(tokens.RevokedTopics, s.wakeForEndedTokens), wake.SubscribeWatched(prices.Topics, s.pricesChanged)}
 	return s
 }
@@ -70,6 +74,7 @@ func (s *Service) Close() {
 		end()
 	}
 	s.fresh.close()
+	s.endings.close()
 	s.waiters.Close()
 }
 
@@ -95,6 +100,14 @@ func (s *Service) wakeLane(topic string) {
 		return
 	}
 	s.waiters.LaneChanged(workspace, lane)
+}
+
+// settingsChanged lets the waiting claims of a workspace look again, which gives its jobs out in another
+// way from now on. A missed wake-up wakes everybody by the lanes.
+func (s *Service) settingsChanged(topic string) {
+	if workspace, ok := setting.ParseTopic(topic); ok {
+		s.waiters.WakeWorkspace(workspace)
+	}
 }
 
 // laneIsNew lets the waiting claims of a workspace look which lanes they serve.

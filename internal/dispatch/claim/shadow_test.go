@@ -24,9 +24,7 @@ import (
 // inMode switches the workspace to a mode.
 func (w *testWorkspace) inMode(mode setting.Mode) {
 	w.T.Helper()
-	if _, err := w.Dispatch.ChangeDispatch(w.Ctx, w.Owner, setting.Change{Mode: &mode}); err != nil {
-		w.T.Fatal(err)
-	}
+	w.set(setting.Change{Mode: &mode})
 }
 
 // decisions reads those about a job, the newest first.

@@ -55,13 +55,14 @@ type Decision struct {
 	job ids.ID
 }
 
-// New returns the decision about a job that a factory gets, by what was compared.
-func New(s *Snapshot, j Job, chosen string, d score.Decision) Decision {
-	n := Decision{Chosen: chosen, By: ByPull, Best: d.Chosen, Candidates: d.Shorten(chosen).Candidates, Snapshot: s.At, job: j.ID}
+// New returns the decision about a job that a factory gets, as the factories compared. by is who
+// decided it, ByPull or ByScorer; of a job that names its factory a person did.
+func New(j Job, chosen, by string, c Compared) Decision {
+	n := Decision{Chosen: chosen, By: by, Best: c.Chosen, Candidates: c.Shorten(chosen).Candidates, Snapshot: c.at, job: j.ID}
 	if j.Factory != "" {
 		n.By = ByPerson
 	}
-	n.Class, n.Why = classify(d, chosen, d.Chosen == "" || s.mayRun(j, d.Chosen))
+	n.Class, n.Why = classify(c.Decision, chosen, c.feasible)
 	return n
 }
 

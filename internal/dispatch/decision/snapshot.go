@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -22,14 +23,33 @@ const (
 	maxEnds = 8
 	// historyTTL is for how long what factories did lately is not read again.
 	historyTTL = 10 * time.Second
+	// fleetTTL is for how long a fleet is not read again, where a little may have changed since.
+	fleetTTL = 500 * time.Millisecond
 	// maxWorkspaces bounds the cache (least recently used out).
 	maxWorkspaces = 1024
 )
 
-// Reader reads what is compared. What factories did lately it keeps for a moment.
+// Reader reads what is compared. What factories did lately it keeps for a moment, and for a shorter one
+// what they are.
 type Reader struct {
 	now       func() time.Time
 	histories *lru.Cache[ids.ID, history]
+
+	mu     sync.Mutex
+	fleets *lru.Cache[ids.ID, *readFleet]
+}
+
+// readFleet is the agents of a workspace as they were read, with the seats that they took since.
+type readFleet struct {
+	read, at time.Time // by this process's clock, and by that of the database
+	agents   []Agent
+}
+
+// Asker is an agent that asks for jobs, with its seats as its claim has counted them.
+type Asker struct {
+	Agent, Factory ids.ID
+	Free           int // of its own
+	Taken          int // of its factory
 }
 
 // history is what factories did lately.
@@ -49,12 +69,18 @@ func NewReader() *Reader {
 	if err != nil {
 		panic(err) // only for a size below one
 	}
-	return &Reader{now: time.Now, histories: histories}
+	fleets, err := lru.New[ids.ID, *readFleet](maxWorkspaces)
+	if err != nil {
+		panic(err)
+	}
+	return &Reader{now: time.Now, histories: histories, fleets: fleets}
 }
 
 // Snapshot is a fleet at one moment.
 type Snapshot struct {
 	At time.Time
+	// Kept is set where it was read a moment ago.
+	Kept bool
 
 	fleet     score.Fleet
 	agents    map[string][]Agent // by factory
@@ -76,21 +102,22 @@ type Agent struct {
 	seats, taken int      // of its factory
 }
 
-// SnapshotTx reads the factories that may take jobs, and those of the agents that ask whatever they are.
-// barred says of which products budgets keep the jobs from an agent; nil is of none.
+// SnapshotTx reads the factories that may take jobs, and those of the agents that ask whatever they are. Where kept is
+// set they may be as they were a moment ago, but for the seats of those that ask. barred says of which
+// products budgets keep the jobs from an agent; nil is of none.
 func (r *Reader) SnapshotTx(
-	ctx context.Context, tx db.Tx, workspace ids.ID, asking []ids.ID, barred func(Agent) []string,
+	ctx context.Context, tx db.Tx, workspace ids.ID, asking []Asker, kept bool, barred func(Agent) []string,
 ) (*Snapshot, error) {
-	at, agents, err := agentsTx(ctx, tx, workspace, asking)
+	f, kept, err := r.fleetTx(ctx, tx, workspace, asking, kept)
 	if err != nil {
 		return nil, err
 	}
-	lately, err := r.historyTx(ctx, tx, workspace, agents)
+	lately, err := r.historyTx(ctx, tx, workspace, f.agents)
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{At: at, agents: map[string][]Agent{}, histories: lately, since: r.now().Sub(lately.read)}
-	for _, a := range agents {
+	s := &Snapshot{At: f.at, Kept: kept, agents: map[string][]Agent{}, histories: lately, since: r.now().Sub(lately.read)}
+	for _, a := range f.agents {
 		if barred != nil {
 			a.barred = barred(a)
 		}
@@ -102,6 +129,76 @@ func (r *Reader) SnapshotTx(
 	}
 	s.fleet = score.NewFleet(candidates)
 	return s, nil
+}
+
+// fleetTx returns the agents that are compared: those that were read a moment ago, where kept allows
+// that and all who ask are among them.
+func (r *Reader) fleetTx(ctx context.Context, tx db.Tx, workspace ids.ID, asking []Asker, kept bool) (
+	f readFleet, isKept bool, err error,
+) {
+	if kept {
+		if f, known := r.findKept(workspace, asking); known {
+			return f, true, nil
+		}
+	}
+	f.read = r.now()
+	agents := make([]ids.ID, 0, len(asking))
+	for _, a := range asking {
+		agents = append(agents, a.Agent)
+	}
+	if f.at, f.agents, err = agentsTx(ctx, tx, workspace, agents); err != nil {
+		return f, false, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fleets.Add(workspace, &readFleet{f.read, f.at, slices.Clone(f.agents)})
+	return f, false, nil
+}
+
+// findKept returns the agents as they were read a moment ago, with the seats of those that ask.
+func (r *Reader) findKept(workspace ids.ID, asking []Asker) (readFleet, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f, known := r.fleets.Get(workspace)
+	if !known || r.now().Sub(f.read) >= fleetTTL {
+		return readFleet{}, false
+	}
+	for _, asks := range asking {
+		found := false
+		for i := range f.agents {
+			a := &f.agents[i]
+			if a.id == asks.Agent {
+				a.free, found = asks.Free, true
+			}
+			if a.factory == asks.Factory {
+				a.taken = asks.Taken
+			}
+		}
+		if !found {
+			return readFleet{}, false
+		}
+	}
+	return readFleet{f.read, f.at, slices.Clone(f.agents)}, true
+}
+
+// Took counts seats that an agent has taken since its fleet was read.
+func (r *Reader) Took(workspace ids.ID, agent ids.ID, seats int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f, known := r.fleets.Peek(workspace)
+	if !known {
+		return
+	}
+	at := slices.IndexFunc(f.agents, func(a Agent) bool { return a.id == agent })
+	if at < 0 {
+		return
+	}
+	f.agents[at].free -= seats
+	for i := range f.agents {
+		if f.agents[i].factory == f.agents[at].factory {
+			f.agents[i].taken += seats
+		}
+	}
 }
 
 // candidate describes a factory by its agents and what it did up to a moment ago.
@@ -135,18 +232,33 @@ func (s *Snapshot) candidate(name string) score.Candidate {
 	return c
 }
 
-// Decide compares the factories for a job.
-func (s *Snapshot) Decide(j Job, w score.Weights) score.Decision { return s.fleet.Decide(j.Job, w) }
+// Compared is how the factories of a snapshot compare for a job.
+type Compared struct {
+	score.Decision
+	at       time.Time
+	feasible bool // a claim would have given it to the best one; also where there is none
+}
+
+// Compare puts the factories in their order for a job.
+func (s *Snapshot) Compare(j Job, w score.Weights) Compared {
+	d := s.fleet.Decide(j.Job, w)
+	return Compared{d, s.At, d.Chosen == "" || s.mayRun(j, d.Chosen)}
+}
 
 // Take counts a seat of an agent, and of its factory, as taken from here on.
-func (s *Snapshot) Take(factory string, agent ids.ID) {
+func (s *Snapshot) Take(factory string, agent ids.ID) { s.count(factory, agent, 1) }
+
+// Free counts one that was taken as free again.
+func (s *Snapshot) Free(factory string, agent ids.ID) { s.count(factory, agent, -1) }
+
+func (s *Snapshot) count(factory string, agent ids.ID, seats int) {
 	list := s.agents[factory]
 	if len(list) == 0 {
 		return
 	}
 	for i := range list {
-		if list[i].taken++; list[i].id == agent {
-			list[i].free--
+		if list[i].taken += seats; list[i].id == agent {
+			list[i].free -= seats
 		}
 	}
 	s.fleet.Replace(s.candidate(factory))
@@ -155,10 +267,30 @@ func (s *Snapshot) Take(factory string, agent ids.ID) {
 // mayRun reports whether a claim of one of the factory's agents would have been given the job: by the
 // rules of claims, not by those of the comparison.
 func (s *Snapshot) mayRun(j Job, factory string) bool {
-	return slices.ContainsFunc(s.agents[factory], func(a Agent) bool {
+	_, found := s.FindAgent(factory, j, nil)
+	return found
+}
+
+// FindAgent returns an agent of a factory to whose claim the job would be given now, by the rules of
+// claims, of those that are not excluded; nil excludes none.
+func (s *Snapshot) FindAgent(factory string, j Job, excluded func(Agent) bool) (agent ids.ID, found bool) {
+	at := slices.IndexFunc(s.agents[factory], func(a Agent) bool {
 		return a.out == "" && !a.held && a.free > 0 && a.taken < a.seats && a.offer.Serves(j.Needs, j.Factory) &&
-			(len(a.products) == 0 || slices.Contains(a.products, j.Product)) && !slices.Contains(a.barred, j.Product)
+			(len(a.products) == 0 || slices.Contains(a.products, j.Product)) && !slices.Contains(a.barred, j.Product) &&
+			(excluded == nil || !excluded(a))
 	})
+	if at < 0 {
+		return ids.Nil, false
+	}
+	return s.agents[factory][at].id, true
+}
+
+// FactoryID returns the id of a factory that is compared, Nil of another one.
+func (s *Snapshot) FactoryID(name string) ids.ID {
+	if list := s.agents[name]; len(list) > 0 {
+		return list[0].factory
+	}
+	return ids.Nil
 }
 
 // historyTx returns what the agents' factories did lately.
@@ -177,8 +309,11 @@ func (r *Reader) historyTx(ctx context.Context, tx db.Tx, workspace ids.ID, agen
 // Job is a job that is compared.
 type Job struct {
 	ID        ids.ID
+	Key       string
 	ProductID ids.ID
 	Lane      int64
+	Version   int
 	Epoch     int64
+	Phase     string
 	score.Job
 }

@@ -92,7 +92,7 @@ func JobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID, need
 	}
 	byID := make(map[ids.ID]Job, len(rows))
 	for _, r := range rows {
-		j := Job{ID: r.ID, ProductID: r.ProductID, Lane: r.LaneID, Epoch: r.Epoch,
+		j := Job{ID: r.ID, Key: r.Key, ProductID: r.ProductID, Lane: r.LaneID, Version: r.Version, Epoch: r.Epoch, Phase: r.Phase,
 			Job: score.Job{Product: r.Product, Repo: r.Repo, Tier: r.Tier, Waiting: seconds(r.Waiting)}}
 		if j.Needs, j.Factory, err = needs(r.LaneID); err != nil {
 			return nil, err

@@ -33,6 +33,9 @@ func NewEffects(d *db.DB, wake Publisher, log *slog.Logger) *Effects {
 	return &Effects{db: d, wake: wake, log: log}
 }
 
+// Wake wakes whoever waits for one of the topics.
+func (e *Effects) Wake(topics ...string) { e.wake.Publish(topics...) }
+
 // Publish wakes whoever waits for what changed jobs mean: their lanes, the
 // seats that came free, the pages. Each of them once.
 func (e *Effects) Publish(workspace ids.ID, factories []ids.ID, changed ...jobs.Job) {

@@ -3,6 +3,7 @@ package lease
 import (
 	"cmp"
 	"context"
+	"time"
 	"unicode/utf8"
 
 	"github.com/fleetboard/fleetboard/internal/budgeting"
@@ -19,9 +20,18 @@ type Claimed struct {
 	// repeated answer has none.
 	Budgets map[ids.ID]budgeting.Grant
 	// Orders are what jobs of system kinds are to do, also in a repeated answer.
-	Orders       map[ids.ID]Order
+	Orders map[ids.ID]Order
+	// Offers are the ready jobs that are offered to the agent's factory now.
+	Offers       []Offered
 	QueueVersion string
 	Reason       string
+}
+
+// Offered is a ready job that a factory may take before all others.
+type Offered struct {
+	Job       string    `json:"job"` // its key
+	ExpiresAt time.Time `json:"expires_at"`
+	Score     float64   `json:"score"` // from -1 to 1
 }
 
 // Limits of a claim, as openapi.yaml has them.

@@ -57,6 +57,7 @@ type HeartbeatResult struct {
 	Token           string // "" unless it is time for a new one
 	TokenExpiresAt  time.Time
 	Leases          []lease.Status
+	Offers          []lease.Offered // to the agent's factory
 }
 
 // Heartbeat returns a sign of life. It extends the leases that it lists and no others, so that

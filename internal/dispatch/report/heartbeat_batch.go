@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -109,7 +110,9 @@ func (b *beatBatch) exec() error {
 		}
 	}
 	for _, h := range b.open() {
-		h.result()
+		if err := h.result(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -262,7 +265,7 @@ func (b *beatBatch) refuseUnknown() error {
 }
 
 // result fills in the answer to a heartbeat that was written.
-func (h *beatItem) result() {
+func (h *beatItem) result() error {
 	h.answer = HeartbeatResult{Now: h.agent.Now, IntervalSeconds: h.agent.HeartbeatIntervalSeconds}
 	slices.SortFunc(h.agent.leases, func(x, y beatLease) int { return cmp.Compare(x.Key, y.Key) })
 	for _, l := range h.agent.leases {
@@ -273,4 +276,5 @@ func (h *beatItem) result() {
 		h.answer.Leases = append(h.answer.Leases, lease.Status{Job: t.ref.Job, Epoch: t.ref.Epoch, Directive: lease.Fenced,
 			Reason: string(fault.From(t.err).Code)})
 	}
+	return json.Unmarshal(h.agent.Offers, &h.answer.Offers)
 }

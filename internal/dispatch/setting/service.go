@@ -70,7 +70,7 @@ func (s *Service) ChangeDispatch(ctx context.Context, who tenancy.Principal, c C
 		return Settings{}, err
 	}
 	if changed {
-		s.wake.Publish(eventlog.Topic(who.Workspace))
+		s.wake.Publish(eventlog.Topic(who.Workspace), Topic(who.Workspace))
 	}
 	return after, nil
 }

@@ -9,20 +9,22 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/score"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Mode is who decides which agent gets a job.
 type Mode string
 
 // The modes. Pull gives a job to the agent that asks first. Shadow does too, and keeps which factory
-// would have suited the job best.
+// would have suited the job best. Targeted offers a job to the factories that suit it best first.
 const (
-	Pull   Mode = "pull"
-	Shadow Mode = "shadow"
+	Pull     Mode = "pull"
+	Shadow   Mode = "shadow"
+	Targeted Mode = "targeted"
 )
 
 // Modes are those that can be chosen.
-var Modes = []Mode{Pull, Shadow}
+var Modes = []Mode{Pull, Shadow, Targeted}
 
 const (
 	// MaxWeight bounds what one thing counts where factories are compared.
@@ -114,7 +116,7 @@ type Change struct {
 func (c Change) check() error {
 	p := fault.Problems{}
 	if c.Mode != nil && !slices.Contains(Modes, *c.Mode) {
-		p.Add("mode", "It must be pull or shadow.")
+		p.Add("mode", "It must be pull, shadow or targeted.")
 	}
 	if c.PreemptGap != nil && *c.PreemptGap > 0 {
 		p.Add("preempt_gap", "It must be 0: this version takes no seat from a job that runs.")
@@ -139,6 +141,17 @@ func (c Change) check() error {
 		p.Number(productField(name), n, 1, MaxProductWeight)
 	}
 	return p.Err()
+}
+
+// Topics is the prefix of the topics on which claims hear of changed settings.
+const Topics = "dispatch:"
+
+// Topic is published when a workspace's settings have changed.
+func Topic(workspace ids.ID) string { return Topics + workspace.String() }
+
+// ParseTopic reads what Topic has written.
+func ParseTopic(topic string) (workspace ids.ID, ok bool) {
+	return ids.Parse(strings.TrimPrefix(topic, Topics))
 }
 
 func productField(name string) string { return "product_weights." + name }

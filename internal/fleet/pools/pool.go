@@ -64,6 +64,7 @@ type Pool struct {
 	Draining  int // factories that live and take none
 	Starting  int // factories that a scaler starts and that have not registered
 	Running   int // jobs that its factories hold
+	Offered   int // ready jobs that are offered to its factories
 	// ColdStart is the middle of the last starts that were measured, 0 where none was.
 	ColdStart time.Duration
 	// Stalled says that for ten minutes it has needed more factories than there were, and none was
@@ -93,7 +94,7 @@ func (p Pool) fits(product string, needs []string) bool {
 }
 
 // room is how many jobs the pool can still take when it has grown to its maximum.
-func (p Pool) room() int { return max(0, p.Max*p.Offers.Seats-p.Running) }
+func (p Pool) room() int { return max(0, p.Max*p.Offers.Seats-p.Running-p.Offered) }
 
 // check refuses a template with Validation.
 func (t Template) check(name string) error {

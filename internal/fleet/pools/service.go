@@ -181,7 +181,7 @@ func demandsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]PoolDemand, e
 	queued := share(list, lanes)
 	all := make([]PoolDemand, len(list))
 	for i, p := range list {
-		all[i] = PoolDemand{Pool: p, Demand: p.demand(queued[i], 0)}
+		all[i] = PoolDemand{Pool: p, Demand: p.demand(queued[i], p.Offered)}
 	}
 	return all, nil
 }

@@ -29,7 +29,7 @@ func ListTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Pool, error) {
 			MinFactories: r.MinFactories, MaxFactories: r.MaxFactories, MinIdle: r.MinIdle, CoolDownSeconds: r.CoolDownSeconds,
 			ProductScope: r.ProductScope}
 		list = append(list, Pool{Template: templateFrom(p), ID: r.ID, Name: r.Name, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
-			Live: r.Factories, Draining: r.Draining, Starting: r.Starting, Running: r.Running,
+			Live: r.Factories, Draining: r.Draining, Starting: r.Starting, Running: r.Running, Offered: r.Offered,
 			ColdStart: time.Duration(r.ColdStartSeconds * float64(time.Second)), Stalled: r.Stalled, tokens: r.Tokens})
 	}
 	return list, err
