@@ -38,7 +38,8 @@ func modes(_ context.Context, s *environment) ([]figure, error) {
 		}{{"pull", c.Pull}, {"targeted", c.Targeted}, {"targeted with offers", c.Offered}} {
 			s.sayf("%s, %s: %.1f s, %d clones, %d lost, %d offers unheard", w.Name, r.way, r.Mean.Seconds(), r.Clones, r.Lost, r.Unheard)
 		}
-		f := versus("from arrival to end, "+w.Name+": targeted with offers; pull", c.Offered.Mean.Seconds(), c.Pull.Mean.Seconds(), "s", n*modeRuns)
+		f := versus("from arrival to end, "+w.Name+": targeted with offers; pull", c.Offered.Mean.Seconds(), c.Pull.Mean.Seconds(), "s",
+			n*modeRuns)
 		f.AtMost = modeLimit
 		all = append(all, f)
 	}

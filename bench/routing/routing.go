@@ -328,7 +328,8 @@ func (s *world) longest(j *job) (longest *host) {
 func (s *world) candidates() []score.Candidate {
 	var list []score.Candidate
 	for _, h := range s.hosts {
-		c := score.Candidate{Factory: h.name, Seats: s.Seats, Free: h.free - h.held, Kinds: []score.Kind{{Offers: h.offers, Free: h.free - h.held}},
+		free := h.free - h.held
+		c := score.Candidate{Factory: h.name, Seats: s.Seats, Free: free, Kinds: []score.Kind{{Offers: h.offers, Free: free}},
 			Worked: map[string]time.Duration{}}
 		for _, repo := range h.cached {
 			c.Worked[repo] = s.now - h.worked[repo]
