@@ -34,7 +34,7 @@ func TestBoardShowsJobsAndWhyTheyWait(t *testing.T) {
 	doc := handlertest.Page(t, d.Get("/board"), http.StatusOK)
 	handlertest.WantText(t, doc, "#col-ready #card-fb-1", "No live factory offers engine:codex. Nearest miss: factory-of-claude-1")
 	handlertest.WantText(t, doc, "#col-waiting #card-fb-2", "Waits for "+first.Key)
-	handlertest.WantText(t, doc, "#col-ready #card-fb-3", "2 seats free on factory-of-claude-1")
+	handlertest.WantText(t, doc, "#col-ready #card-fb-3", "A seat is free on factory-of-claude-1")
 	handlertest.WantText(t, doc, "#board-note", "1 job cannot run on any live factory.")
 	handlertest.WantText(t, doc, "#board-total", "3 jobs")
 	handlertest.WantText(t, doc, "#sub-running", "2 seats free")

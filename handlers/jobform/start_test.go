@@ -21,7 +21,7 @@ func TestThePreviewSaysWhatAJobWaitsFor(t *testing.T) {
 		preview string
 		toast   string
 	}{
-		"nothing": {preview: "Starts at once, unless a more urgent job takes the seat.", toast: "2 seats free on factory-of-claude-1."},
+		"nothing": {preview: "Starts at once, unless a more urgent job takes the seat.", toast: "A seat is free on factory-of-claude-1."},
 		"a paused product": {product: jobs.ProductSettings{Paused: true}, preview: "It waits first. Its product ledger is paused.",
 			toast: "Its product ledger is paused."},
 		"a busy repo": {product: jobs.ProductSettings{Serialise: jobs.SerialiseRepo}, before: func(d *handlertest.Workspace) {

@@ -116,7 +116,7 @@ func TestReasons(t *testing.T) {
 			Nearest: "mac-1", Text: fleet.ReasonOtherFactory}, want: "It must run on linux-9, which is not there or lacks what it needs", icon: "unplug", tone: ui.Warn},
 		"seats taken": {job: repo, why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 4, Factories: []string{"mac-1"}}, want: "None of the 4 seats that hold ios-client is free, on mac-1", icon: "server"},
 		"one seat":    {why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 1, Factories: []string{"mac-1"}}, want: "The one seat that can run it is not free, on mac-1", icon: "server"},
-		"can start":   {why: screens.Reason{Code: screens.CodeCanStart, Free: 2, Factories: []string{"linux-2"}}, want: "2 seats free on linux-2", icon: "circle-check", tone: ui.OK},
+		"can start":   {why: screens.Reason{Code: screens.CodeCanStart, Free: 2, Factories: []string{"linux-2"}}, want: "A seat is free on linux-2", icon: "circle-check", tone: ui.OK},
 		"offered":     {why: screens.Reason{Code: screens.CodeOffered, Factories: []string{"mac-1"}, Until: &noon}, want: "Offered to mac-1 until 12:00 UTC", icon: "server"},
 		"awaited": {why: screens.Reason{Code: screens.CodeAwaitsFactory, Factories: []string{"mac-1"}, Until: &noon},
 			want: "Waits for a seat of the factory that has its files, mac-1, until 12:00 UTC", icon: "server"},

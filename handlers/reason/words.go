@@ -69,8 +69,9 @@ var table = map[string]words{
 	screens.CodeProviderHeld: {icon: "timer-reset", title: "waits for a provider", text: func(s subject) ui.Sentence {
 		return ui.Say(ui.T(s.why.Text+" takes no requests until "), s.at(*s.why.Until))
 	}},
+	// How many seats are free would change on all cards with each claim.
 	screens.CodeCanStart: {icon: "circle-check", tone: ui.OK, title: "can start now", text: func(s subject) ui.Sentence {
-		return s.onFactories(web.Plural(s.why.Free, "seat", "seats") + " free on ")
+		return s.onFactories("A seat is free on ")
 	}},
 
 	screens.CodeCanBeStarted:  {icon: "server", title: "waits for a factory to be started", text: subject.canBeStarted},

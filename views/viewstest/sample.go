@@ -108,7 +108,7 @@ func Board() board.Board {
 			ui.T("No live factory offers "), ui.Key("engine:codex"), ui.T(". Nearest miss: "), ui.Name("linux-2")),
 		Because(Card("FB-160", "Read receipts in the message list", status.Ready, 7), "server", "", ui.T("None of the 4 seats that hold "),
 			ui.Name("ios-client"), ui.T(" is free, on "), ui.Name("mac-1")),
-		Because(Card("FB-161", "Focus ring on the date picker", status.Ready, 6), "circle-check", ui.OK, ui.T("2 seats free on linux-2")),
+		Because(Card("FB-161", "Focus ring on the date picker", status.Ready, 6), "circle-check", ui.OK, ui.T("A seat is free on linux-2")),
 	}
 	late := Running("FB-145", "Sticky header hides the focused row in long tables", 7, 80, "Browser tests", 14*time.Minute)
 	late.ProgressLate = true
