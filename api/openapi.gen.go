@@ -2338,6 +2338,26 @@ type DeadLetterList struct {
 	Items []DeadLetter `json:"items"`
 }
 
+// DeadOffer defines model for DeadOffer.
+type DeadOffer struct {
+	At         time.Time `json:"at"`
+	Deliveries int       `json:"deliveries"`
+
+	// ExpiresAt Until when the offer stood.
+	ExpiresAt time.Time `json:"expires_at"`
+	Factory   string    `json:"factory"`
+	ID        int64     `json:"id"`
+
+	// Job Its key.
+	Job   string `json:"job"`
+	Title string `json:"title"`
+}
+
+// DeadOfferList defines model for DeadOfferList.
+type DeadOfferList struct {
+	Items []DeadOffer `json:"items"`
+}
+
 // Decision defines model for Decision.
 type Decision struct {
 	At time.Time `json:"at"`
@@ -2778,6 +2798,21 @@ type Factory struct {
 
 // FactoryState Whether one of its agents lives; if not, whether the last one ended as it should.
 type FactoryState string
+
+// FactoryCredentials defines model for FactoryCredentials.
+type FactoryCredentials struct {
+	// Credentials The text of a `.creds` file: a user's JWT and seed.
+	Credentials string `json:"credentials"`
+
+	// ExpiresAt In an hour.
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// Subject The only one that may be subscribed to. Nothing may be published.
+	Subject string `json:"subject"`
+
+	// Urls Of NATS's servers; one of the same machine where the server runs NATS itself.
+	Urls []string `json:"urls"`
+}
 
 // FactoryInfo defines model for FactoryInfo.
 type FactoryInfo struct {
@@ -4730,6 +4765,13 @@ type ListCoordinatorLogsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// ListDeadOffersParams defines parameters for ListDeadOffers.
+type ListDeadOffersParams struct {
+	// Before `id` of the last one known.
+	Before *int64 `form:"before,omitempty" json:"before,omitempty"`
+	Limit  *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // GetDivergenceParams defines parameters for GetDivergence.
 type GetDivergenceParams struct {
 	// Since The default is a day ago.
@@ -5673,6 +5715,11 @@ type ClientInterface interface {
 	// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
 	PutDispatch(ctx context.Context, body PutDispatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListDeadOffers Offers of ready jobs that the broker delivered to their factories as often as it may and that nobody took, newest first, of the last seven days. There are some only with `FLEETBOARD_TRANSPORT=nats`; the jobs are given out all the same.
+	//
+	// Corresponds with GET /dispatch/dead (the `ListDeadOffers` operationId).
+	ListDeadOffers(ctx context.Context, params *ListDeadOffersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetDivergence How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
 	//
 	// Corresponds with GET /dispatch/divergence (the `GetDivergence` operationId).
@@ -5856,6 +5903,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
 	CompleteJob(ctx context.Context, body CompleteJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetFactoryCredentials With what a program of the agent's factory connects to NATS, to hear at once that the factory is offered a job: a message on `subject`, of whatever content, says claim. Each call makes others, which end by themselves. 404 (`not_found`) where the server makes none, 503 while its broker is away.
+	//
+	// Corresponds with GET /fleet/credentials (the `GetFactoryCredentials` operationId).
+	GetFactoryCredentials(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReportDeliveryWithBody Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
 	//
@@ -7267,6 +7319,21 @@ func (c *caller) PutDispatch(ctx context.Context, body PutDispatchJSONRequestBod
 	return c.Client.Do(req)
 }
 
+// ListDeadOffers Offers of ready jobs that the broker delivered to their factories as often as it may and that nobody took, newest first, of the last seven days. There are some only with `FLEETBOARD_TRANSPORT=nats`; the jobs are given out all the same.
+//
+// Corresponds with GET /dispatch/dead (the `ListDeadOffers` operationId).
+func (c *caller) ListDeadOffers(ctx context.Context, params *ListDeadOffersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDeadOffersRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetDivergence How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
 //
 // Corresponds with GET /dispatch/divergence (the `GetDivergence` operationId).
@@ -7731,6 +7798,21 @@ func (c *caller) CompleteJobWithBody(ctx context.Context, contentType string, bo
 // Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
 func (c *caller) CompleteJob(ctx context.Context, body CompleteJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCompleteJobRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetFactoryCredentials With what a program of the agent's factory connects to NATS, to hear at once that the factory is offered a job: a message on `subject`, of whatever content, says claim. Each call makes others, which end by themselves. 404 (`not_found`) where the server makes none, 503 while its broker is away.
+//
+// Corresponds with GET /fleet/credentials (the `GetFactoryCredentials` operationId).
+func (c *caller) GetFactoryCredentials(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetFactoryCredentialsRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -11042,6 +11124,72 @@ func NewPutDispatchRequestWithBody(server string, contentType string, body io.Re
 	return req, nil
 }
 
+// NewListDeadOffersRequest constructs an http.Request for the ListDeadOffers method
+func NewListDeadOffersRequest(server string, params *ListDeadOffersParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/dispatch/dead")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Before != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetDivergenceRequest constructs an http.Request for the GetDivergence method
 func NewGetDivergenceRequest(server string, params *GetDivergenceParams) (*http.Request, error) {
 	var err error
@@ -12060,6 +12208,33 @@ func NewCompleteJobRequestWithBody(server string, contentType string, body io.Re
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetFactoryCredentialsRequest constructs an http.Request for the GetFactoryCredentials method
+func NewGetFactoryCredentialsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/fleet/credentials")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -16475,6 +16650,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /dispatch (the `PutDispatch` operationId).
 	PutDispatchWithResponse(ctx context.Context, body PutDispatchJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDispatchResponse, error)
 
+	// ListDeadOffersWithResponse Offers of ready jobs that the broker delivered to their factories as often as it may and that nobody took, newest first, of the last seven days. There are some only with `FLEETBOARD_TRANSPORT=nats`; the jobs are given out all the same.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /dispatch/dead (the `ListDeadOffers` operationId).
+	ListDeadOffersWithResponse(ctx context.Context, params *ListDeadOffersParams, reqEditors ...RequestEditorFn) (*ListDeadOffersResponse, error)
+
 	// GetDivergenceWithResponse How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -16680,6 +16862,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
 	CompleteJobWithResponse(ctx context.Context, body CompleteJobJSONRequestBody, reqEditors ...RequestEditorFn) (*CompleteJobResponse, error)
+
+	// GetFactoryCredentialsWithResponse With what a program of the agent's factory connects to NATS, to hear at once that the factory is offered a job: a message on `subject`, of whatever content, says claim. Each call makes others, which end by themselves. 404 (`not_found`) where the server makes none, 503 while its broker is away.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /fleet/credentials (the `GetFactoryCredentials` operationId).
+	GetFactoryCredentialsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetFactoryCredentialsResponse, error)
 
 	// ReportDeliveryWithBodyWithResponse Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
 	//
@@ -19109,6 +19298,62 @@ func (r PutDispatchResponse) ContentType() string {
 	return ""
 }
 
+// ListDeadOffersResponseDefaultHeaders the declared response headers of an HTTP default response for ListDeadOffers
+type ListDeadOffersResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListDeadOffersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeadOfferList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListDeadOffersResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDeadOffersResponse) GetJSON200() *DeadOfferList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListDeadOffersResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDeadOffersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDeadOffersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDeadOffersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDeadOffersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetDivergenceResponseDefaultHeaders the declared response headers of an HTTP default response for GetDivergence
 type GetDivergenceResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -20210,6 +20455,62 @@ func (r CompleteJobResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CompleteJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetFactoryCredentialsResponseDefaultHeaders the declared response headers of an HTTP default response for GetFactoryCredentials
+type GetFactoryCredentialsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetFactoryCredentialsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FactoryCredentials
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetFactoryCredentialsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetFactoryCredentialsResponse) GetJSON200() *FactoryCredentials {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetFactoryCredentialsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetFactoryCredentialsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetFactoryCredentialsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetFactoryCredentialsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetFactoryCredentialsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -25183,6 +25484,19 @@ func (c *ClientWithResponses) PutDispatchWithResponse(ctx context.Context, body 
 	return ParsePutDispatchResponse(rsp)
 }
 
+// ListDeadOffersWithResponse Offers of ready jobs that the broker delivered to their factories as often as it may and that nobody took, newest first, of the last seven days. There are some only with `FLEETBOARD_TRANSPORT=nats`; the jobs are given out all the same.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /dispatch/dead (the `ListDeadOffers` operationId).
+func (c *ClientWithResponses) ListDeadOffersWithResponse(ctx context.Context, params *ListDeadOffersParams, reqEditors ...RequestEditorFn) (*ListDeadOffersResponse, error) {
+	rsp, err := c.ListDeadOffers(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDeadOffersResponse(rsp)
+}
+
 // GetDivergenceWithResponse How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -25561,6 +25875,19 @@ func (c *ClientWithResponses) CompleteJobWithResponse(ctx context.Context, body 
 		return nil, err
 	}
 	return ParseCompleteJobResponse(rsp)
+}
+
+// GetFactoryCredentialsWithResponse With what a program of the agent's factory connects to NATS, to hear at once that the factory is offered a job: a message on `subject`, of whatever content, says claim. Each call makes others, which end by themselves. 404 (`not_found`) where the server makes none, 503 while its broker is away.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /fleet/credentials (the `GetFactoryCredentials` operationId).
+func (c *ClientWithResponses) GetFactoryCredentialsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetFactoryCredentialsResponse, error) {
+	rsp, err := c.GetFactoryCredentials(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetFactoryCredentialsResponse(rsp)
 }
 
 // ReportDeliveryWithBodyWithResponse Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
@@ -28659,6 +28986,59 @@ func ParsePutDispatchResponse(rsp *http.Response) (*PutDispatchResponse, error) 
 	return response, nil
 }
 
+// ParseListDeadOffersResponse parses an HTTP response from a ListDeadOffersWithResponse call
+func ParseListDeadOffersResponse(rsp *http.Response) (*ListDeadOffersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDeadOffersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeadOfferList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListDeadOffersResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetDivergenceResponse parses an HTTP response from a GetDivergenceWithResponse call
 func ParseGetDivergenceResponse(rsp *http.Response) (*GetDivergenceResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -29704,6 +30084,59 @@ func ParseCompleteJobResponse(rsp *http.Response) (*CompleteJobResponse, error) 
 	switch {
 	case true:
 		var headers CompleteJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetFactoryCredentialsResponse parses an HTTP response from a GetFactoryCredentialsWithResponse call
+func ParseGetFactoryCredentialsResponse(rsp *http.Response) (*GetFactoryCredentialsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetFactoryCredentialsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FactoryCredentials
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetFactoryCredentialsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -325,6 +325,18 @@ type CoordinatorLog struct {
 	Details     json.RawMessage
 }
 
+type DeadOffer struct {
+	WorkspaceID uuid.UUID
+	ID          int64
+	JobID       uuid.UUID
+	JobVersion  int
+	FactoryID   uuid.UUID
+	Factory     string
+	Deliveries  int
+	ExpiresAt   time.Time
+	At          time.Time
+}
+
 type DispatchDecision struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID

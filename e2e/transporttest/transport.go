@@ -7,8 +7,12 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/vault"
@@ -61,17 +65,27 @@ func Named(t testing.TB, d *db.DB, name string) notifier.Transport {
 	t.Helper()
 	switch name {
 	case transport.NameNATS:
-		dir := directory(t, d)
-		n, err := transport.NewNATS(transport.NATSOptions{Embedded: transport.NewEmbedded(dir, Key), Key: Key})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+		return embedded(t, directory(t, d))
 	case transport.NamePoll:
 		return transport.Poll{}
 	default:
 		return transport.NewListen(d)
 	}
+}
+
+// Embedded returns the transport over NATS of a process that shares it with no other.
+func Embedded(t testing.TB) notifier.Transport {
+	t.Helper()
+	return embedded(t, t.TempDir())
+}
+
+func embedded(t testing.TB, dir string) notifier.Transport {
+	t.Helper()
+	n, err := transport.NewNATS(transport.NATSOptions{Embedded: transport.NewEmbedded(dir, Key), Key: Key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // Key is the secret key of the servers of the tests.
@@ -98,6 +112,52 @@ func directory(t testing.TB, d *db.DB) string {
 		})
 	}
 	return dir
+}
+
+// KeptOffers counts what the embedded server of the processes on d keeps of offers.
+func KeptOffers(t testing.TB, d *db.DB) int {
+	t.Helper()
+	e := transport.NewEmbedded(directory(t, d), Key)
+	credentials, err := e.Credentials()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := nats.Connect(nats.DefaultURL, nats.SetCustomDialer(e), nats.IgnoreDiscoveredServers(), credentials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	for info := range js.ListStreams(t.Context()).Info() {
+		kept += int(info.State.Msgs) //nolint:gosec // a few
+	}
+	return kept
+}
+
+// Hear connects as the program of a factory, and returns what arrives on its subject.
+func Hear(t testing.TB, c transport.FactoryCredentials) <-chan *nats.Msg {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "factory.creds")
+	if err := os.WriteFile(file, []byte(c.Credentials), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := nats.Connect(c.URLs[0], nats.UserCredentials(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	heard := make(chan *nats.Msg, 1000)
+	if _, err = conn.ChanSubscribe(c.Subject, heard); err == nil {
+		err = conn.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return heard
 }
 
 // Dropping is a transport that says it is connected and loses every message.

@@ -91,6 +91,7 @@ type (
 	ListBudgetLinesParams              = api.ListBudgetLinesParams
 	ListCoordinatorLogsParams          = api.ListCoordinatorLogsParams
 	ListDeadLettersParams              = api.ListDeadLettersParams
+	ListDeadOffersParams               = api.ListDeadOffersParams
 	ListEndedBranchesJSONRequestBody   = api.ListEndedBranchesJSONRequestBody
 	ListEventsParams                   = api.ListEventsParams
 	ListFactoriesParams                = api.ListFactoriesParams

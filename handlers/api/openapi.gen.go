@@ -102,6 +102,9 @@ type ServerInterface interface {
 	// PutDispatch Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
 	// (PUT /dispatch)
 	PutDispatch(ctx echo.Context) error
+	// ListDeadOffers Offers of ready jobs that the broker delivered to their factories as often as it may and that nobody took, newest first, of the last seven days. There are some only with `FLEETBOARD_TRANSPORT=nats`; the jobs are given out all the same.
+	// (GET /dispatch/dead)
+	ListDeadOffers(ctx echo.Context, params ListDeadOffersParams) error
 	// GetDivergence How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
 	// (GET /dispatch/divergence)
 	GetDivergence(ctx echo.Context, params GetDivergenceParams) error
@@ -162,6 +165,9 @@ type ServerInterface interface {
 	// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 	// (POST /fleet/complete)
 	CompleteJob(ctx echo.Context) error
+	// GetFactoryCredentials With what a program of the agent's factory connects to NATS, to hear at once that the factory is offered a job: a message on `subject`, of whatever content, says claim. Each call makes others, which end by themselves. 404 (`not_found`) where the server makes none, 503 while its broker is away.
+	// (GET /fleet/credentials)
+	GetFactoryCredentials(ctx echo.Context) error
 	// ReportDelivery Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
 	// (POST /fleet/delivery)
 	ReportDelivery(ctx echo.Context) error
@@ -918,6 +924,31 @@ func (w *ServerInterfaceWrapper) PutDispatch(ctx echo.Context) error {
 	return err
 }
 
+// ListDeadOffers converts echo context to params.
+func (w *ServerInterfaceWrapper) ListDeadOffers(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDeadOffersParams
+	// ------------- Optional query parameter "before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "before", ctx.QueryParams(), &params.Before, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter before: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListDeadOffers(ctx, params)
+	return err
+}
+
 // GetDivergence converts echo context to params.
 func (w *ServerInterfaceWrapper) GetDivergence(ctx echo.Context) error {
 	var err error
@@ -1299,6 +1330,15 @@ func (w *ServerInterfaceWrapper) CompleteJob(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.CompleteJob(ctx)
+	return err
+}
+
+// GetFactoryCredentials converts echo context to params.
+func (w *ServerInterfaceWrapper) GetFactoryCredentials(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetFactoryCredentials(ctx)
 	return err
 }
 
@@ -3044,6 +3084,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/dispatch", wrapper.GetDispatch, options.OperationMiddlewares["getDispatch"]...)
 	router.PUT(options.BaseURL+"/dispatch", wrapper.PutDispatch, options.OperationMiddlewares["putDispatch"]...)
 	router.GET(options.BaseURL+"/dispatch/divergence", wrapper.GetDivergence, options.OperationMiddlewares["getDivergence"]...)
+	router.GET(options.BaseURL+"/dispatch/dead", wrapper.ListDeadOffers, options.OperationMiddlewares["listDeadOffers"]...)
 	router.GET(options.BaseURL+"/stop", wrapper.ListStops, options.OperationMiddlewares["listStops"]...)
 	router.POST(options.BaseURL+"/stop", wrapper.StopFleet, options.OperationMiddlewares["stopFleet"]...)
 	router.POST(options.BaseURL+"/stop/release", wrapper.ReleaseFleet, options.OperationMiddlewares["releaseFleet"]...)
@@ -3068,6 +3109,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/fleet/budget", wrapper.CheckBudget, options.OperationMiddlewares["checkBudget"]...)
 	router.POST(options.BaseURL+"/fleet/ask", wrapper.AskQuestion, options.OperationMiddlewares["askQuestion"]...)
 	router.POST(options.BaseURL+"/fleet/batch", wrapper.ReportBatch, options.OperationMiddlewares["reportBatch"]...)
+	router.GET(options.BaseURL+"/fleet/credentials", wrapper.GetFactoryCredentials, options.OperationMiddlewares["getFactoryCredentials"]...)
 	router.GET(options.BaseURL+"/fleet/queue-state", wrapper.GetQueueState, options.OperationMiddlewares["getQueueState"]...)
 	router.GET(options.BaseURL+"/coordinator/status", wrapper.GetCoordinatorStatus, options.OperationMiddlewares["getCoordinatorStatus"]...)
 	router.POST(options.BaseURL+"/coordinator/recover", wrapper.Recover, options.OperationMiddlewares["recover"]...)
@@ -4508,6 +4550,52 @@ func (response PutDispatchdefaultApplicationProblemPlusJSONResponse) VisitPutDis
 	return err
 }
 
+type ListDeadOffersRequestObject struct {
+	Params ListDeadOffersParams
+}
+
+type ListDeadOffersResponseObject interface {
+	VisitListDeadOffersResponse(w http.ResponseWriter) error
+}
+
+type ListDeadOffers200JSONResponse DeadOfferList
+
+func (response ListDeadOffers200JSONResponse) VisitListDeadOffersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeadOffersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListDeadOffersdefaultApplicationProblemPlusJSONResponse) VisitListDeadOffersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetDivergenceRequestObject struct {
 	Params GetDivergenceParams
 }
@@ -5447,6 +5535,51 @@ type CompleteJobdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CompleteJobdefaultApplicationProblemPlusJSONResponse) VisitCompleteJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFactoryCredentialsRequestObject struct {
+}
+
+type GetFactoryCredentialsResponseObject interface {
+	VisitGetFactoryCredentialsResponse(w http.ResponseWriter) error
+}
+
+type GetFactoryCredentials200JSONResponse FactoryCredentials
+
+func (response GetFactoryCredentials200JSONResponse) VisitGetFactoryCredentialsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFactoryCredentialsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetFactoryCredentialsdefaultApplicationProblemPlusJSONResponse) VisitGetFactoryCredentialsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9449,6 +9582,9 @@ type StrictServerInterface interface {
 	// PutDispatch Changes how jobs are given out. What is not named stays, also of `weights` and `product_weights`. It holds for every claim that begins after the answer.
 	// (PUT /dispatch)
 	PutDispatch(ctx context.Context, request PutDispatchRequestObject) (PutDispatchResponseObject, error)
+	// ListDeadOffers Offers of ready jobs that the broker delivered to their factories as often as it may and that nobody took, newest first, of the last seven days. There are some only with `FLEETBOARD_TRANSPORT=nats`; the jobs are given out all the same.
+	// (GET /dispatch/dead)
+	ListDeadOffers(ctx context.Context, request ListDeadOffersRequestObject) (ListDeadOffersResponseObject, error)
 	// GetDivergence How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
 	// (GET /dispatch/divergence)
 	GetDivergence(ctx context.Context, request GetDivergenceRequestObject) (GetDivergenceResponseObject, error)
@@ -9509,6 +9645,9 @@ type StrictServerInterface interface {
 	// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 	// (POST /fleet/complete)
 	CompleteJob(ctx context.Context, request CompleteJobRequestObject) (CompleteJobResponseObject, error)
+	// GetFactoryCredentials With what a program of the agent's factory connects to NATS, to hear at once that the factory is offered a job: a message on `subject`, of whatever content, says claim. Each call makes others, which end by themselves. 404 (`not_found`) where the server makes none, 503 while its broker is away.
+	// (GET /fleet/credentials)
+	GetFactoryCredentials(ctx context.Context, request GetFactoryCredentialsRequestObject) (GetFactoryCredentialsResponseObject, error)
 	// ReportDelivery Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
 	// (POST /fleet/delivery)
 	ReportDelivery(ctx context.Context, request ReportDeliveryRequestObject) (ReportDeliveryResponseObject, error)
@@ -10683,6 +10822,31 @@ func (sh *strictHandler) PutDispatch(ctx echo.Context) error {
 	return nil
 }
 
+// ListDeadOffers operation middleware
+func (sh *strictHandler) ListDeadOffers(ctx echo.Context, params ListDeadOffersParams) error {
+	var request ListDeadOffersRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDeadOffers(ctx.Request().Context(), request.(ListDeadOffersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDeadOffers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListDeadOffersResponseObject); ok {
+		return validResponse.VisitListDeadOffersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // GetDivergence operation middleware
 func (sh *strictHandler) GetDivergence(ctx echo.Context, params GetDivergenceParams) error {
 	var request GetDivergenceRequestObject
@@ -11373,6 +11537,29 @@ func (sh *strictHandler) CompleteJob(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(CompleteJobResponseObject); ok {
 		return validResponse.VisitCompleteJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetFactoryCredentials operation middleware
+func (sh *strictHandler) GetFactoryCredentials(ctx echo.Context) error {
+	var request GetFactoryCredentialsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetFactoryCredentials(ctx.Request().Context(), request.(GetFactoryCredentialsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetFactoryCredentials")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetFactoryCredentialsResponseObject); ok {
+		return validResponse.VisitGetFactoryCredentialsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/coordinator"
 	"github.com/fleetboard/fleetboard/internal/dispatch"
+	"github.com/fleetboard/fleetboard/internal/dispatch/announce"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
@@ -43,6 +44,7 @@ type Deps struct {
 	Fleet     *fleet.Service
 	Pools     *pools.Service
 	Dispatch  *dispatch.Service
+	Announce  *announce.Service
 	Screens   *screens.Service
 	Events    *eventlog.Log
 	Blobs     *blobs.Service

@@ -111,10 +111,11 @@ type apiServer struct {
 	left      chan string // the path of each call, once it was answered
 }
 
-func newAPIServer(t *testing.T) *apiServer {
+func newAPIServer(t *testing.T, change ...func(*app.Options)) *apiServer {
 	t.Helper()
 	d := dbtest.New(t)
-	services := apptest.Start(t, d, func(o *app.Options) { o.Blobs.MaxSize, o.Blobs.MaxTotal = maxBlob, maxBlobs })
+	change = append(change, func(o *app.Options) { o.Blobs.MaxSize, o.Blobs.MaxTotal = maxBlob, maxBlobs })
+	services := apptest.Start(t, d, change...)
 	w := &apiServer{t: t, db: d, services: services, accounts: services.Accounts, jobs: services.Jobs, dispatch: services.Dispatch,
 		bus: services.Bus, arrived: make(chan string, 1000), left: make(chan string, 1000)}
 	dir := t.TempDir()

@@ -22,7 +22,7 @@ var answered = map[string]any{"Job": Job{}, "Lease": jobs.Lease{}, "Attempt": At
 	"CoordinatorLogLine": CoordinatorLogLine{}, "Export": Export{}, "EndedBranch": EndedBranch{}, "MergeOrder": lease.MergeOrder{},
 	"OpenedPullRequest": lease.OpenedPullRequest{}, "Product": Product{}, "Agent": Agent{}, "Factory": Factory{}, "Repo": fleet.Repo{},
 	"Unavailable": fleet.Unavailable{}, "Rescued": fleet.Rescued{}, "Registered": Registered{}, "Message": Message{}, "Archive": Archive{},
-	"DeadLetter": DeadLetter{}, "FoundMessage": FoundMessage{}, "ExportLine": ExportLine{}, "ExportPage": ExportPage{}, "Inbox": Inbox{},
+	"DeadLetter": DeadLetter{}, "DeadOffer": DeadOffer{}, "FactoryCredentials": FactoryCredentials{}, "FoundMessage": FoundMessage{}, "ExportLine": ExportLine{}, "ExportPage": ExportPage{}, "Inbox": Inbox{},
 	"Budget": Budget{}, "BudgetState": BudgetState{}, "BudgetAlert": budgets.Alert{}, "BudgetLine": BudgetLine{},
 	"BudgetProjection": forecast.Projection{}, "Usage": Usage{}, "Recovered": Recovered{}, "UsageGroup": UsageGroup{}, "UsageSummary": UsageSummary{}}
 

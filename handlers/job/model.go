@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/dispatch/announce"
 	"github.com/fleetboard/fleetboard/internal/dispatch/decision"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
@@ -32,6 +33,7 @@ type pageData struct {
 	messages            []bus.Message // the newest ones of its thread
 	sizes               map[blobs.Sum]int64
 	decision            *decision.Decision // about the last attempt
+	deadOffers          []announce.DeadOffer
 	canWrite, canDelete bool
 }
 

@@ -6,10 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/dispatch/decision"
 	"github.com/fleetboard/fleetboard/internal/dispatch/score"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // readDecision reads why the factory of the last attempt got the job, where factories were compared.
@@ -24,20 +26,38 @@ func (p *Pages) readDecision(ctx context.Context, who tenancy.Principal, d *page
 	return err
 }
 
-// placement says why the factory of the last attempt got the job, and why not the others; nil where
-// nobody has claimed it.
+// readDeadOffers reads of which factories a broker told in vain.
+func (p *Pages) readDeadOffers(ctx context.Context, who tenancy.Principal, d *pageData) (err error) {
+	d.deadOffers, err = p.Announce.JobDeadOffers(ctx, who, d.job.ID)
+	return err
+}
+
+// placement says why the factory of the last attempt got the job, and why not the others, and which
+// factories were told of it in vain; nil where nobody has claimed it and none was told.
 func (s pageData) placement() *view.Placement {
-	if len(s.Attempts) == 0 {
+	p := &view.Placement{}
+	for _, o := range s.deadOffers {
+		p.Dead = append(p.Dead, view.DeadOffer{At: ui.Ago(o.At, s.now),
+			Text: fmt.Sprintf("%s was offered this job, told so %s, and did not take it:", o.Factory, web.Plural(o.Deliveries, "time", "times"))})
+	}
+	if len(s.Attempts) > 0 {
+		s.explainLast(p)
+	} else if len(p.Dead) == 0 {
 		return nil
 	}
+	return p
+}
+
+// explainLast says why the factory of the last attempt got the job.
+func (s pageData) explainLast(p *view.Placement) {
 	last := s.Attempts[0]
-	p := &view.Placement{Text: fmt.Sprintf("%s got it: its agent %s asked first.", last.Factory, last.Agent)}
+	p.Text = fmt.Sprintf("%s got it: its agent %s asked first.", last.Factory, last.Agent)
 	if s.job.Factory != "" {
 		p.Text = fmt.Sprintf("%s got it: the job names this factory.", last.Factory)
 	}
 	d := s.decision
 	if d == nil {
-		return p
+		return
 	}
 	if d.By == decision.ByScorer {
 		p.Text = fmt.Sprintf("%s got it.", d.Chosen)
@@ -50,7 +70,6 @@ func (s pageData) placement() *view.Placement {
 	for i, c := range d.Candidates {
 		p.Rows = append(p.Rows, placementRow("place-"+strconv.Itoa(i+1), c, best, d.Chosen))
 	}
-	return p
 }
 
 // placementRow says how a factory did against the best one.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/e2e/handlertest"
 	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/fleet"
@@ -19,6 +20,10 @@ func TestJobPageSaysWhyItsFactory(t *testing.T) {
 	j := d.Job("first")
 	doc := handlertest.Page(t, admin.Get("/jobs/"+j.Key), http.StatusOK)
 	handlertest.WantCount(t, doc, "#placement", 0)
+	dbfactory.Exec(t, d.DB, `INSERT INTO dead_offer (workspace_id, job_id, job_version, factory_id, factory, deliveries, expires_at)
+		SELECT j.workspace_id, j.id, j.version, f.id, f.name, 5, now() FROM job j, factory f`)
+	doc = handlertest.Page(t, admin.Get("/jobs/"+j.Key), http.StatusOK)
+	handlertest.WantText(t, doc, "#placement", "was offered this job, told so 5 times, and did not take it:")
 	d.Claim(agent)
 	doc = handlertest.Page(t, admin.Get("/jobs/"+j.Key), http.StatusOK)
 	handlertest.WantText(t, doc, "#placement", "got it: its agent claude-1 asked first.")

@@ -70,6 +70,9 @@ func (p *Pages) readBeside(ctx context.Context, who tenancy.Principal, d *pageDa
 	if err := p.readDecision(ctx, who, d); err != nil {
 		return err
 	}
+	if err := p.readDeadOffers(ctx, who, d); err != nil {
+		return err
+	}
 	return p.readMessages(ctx, who, d)
 }
 

@@ -203,6 +203,7 @@ func (a *App) serve(cfg Config) {
 	a.server = a.httpServer(guard(mux))
 	tasks := []runloop.Task{
 		{Name: "notifier", Run: a.services.Wake.Run},
+		{Name: "offers", Run: a.services.Announce.Run},
 		{Name: "revocations", Run: a.services.Accounts.Tokens.Watch},
 		a.keepMarks(cfg),
 		{Name: "coordinator", Run: a.services.Coordinator.Run},

@@ -101,6 +101,7 @@ func TestConfigNamesTheVariable(t *testing.T) {
 		{"FLEETBOARD_TRANSPORT", "redis", ""},
 		{"FLEETBOARD_NATS_URL", "nats://fleet:" + secret + "@h:4222", ""},
 		{"FLEETBOARD_NATS_CREDS", "/" + secret[:3] + "/none", ""},
+		{"FLEETBOARD_NATS_SIGNING_KEY", "/none", ""},
 		{"FLEETBOARD_ADMIN_EMAIL", "ada@example.com", ""},
 		{"FLEETBOARD_ADMIN_PASSWORD", secret + secret, ""},
 		{"FLEETBOARD_ADMIN_EMAIL", "ada", "FLEETBOARD_ADMIN_PASSWORD"},
@@ -124,10 +125,15 @@ func TestConfigNamesTheVariable(t *testing.T) {
 			t.Errorf("%s, %s: %v", c.url, c.creds, err)
 		}
 	}
+	_, err := LoadConfig(map[string]string{"HOME": "/h", "FLEETBOARD_TRANSPORT": "nats", "FLEETBOARD_NATS_URL": "nats://h:4222",
+		"FLEETBOARD_NATS_SIGNING_KEY": "/etc/passwd"})
+	if err == nil || !strings.Contains(err.Error(), "FLEETBOARD_NATS_CREDS") {
+		t.Errorf("a key that signs for no account: %v", err)
+	}
 	if _, err := LoadConfig(map[string]string{}); err == nil || !strings.Contains(err.Error(), "FLEETBOARD_DATA_DIR") {
 		t.Errorf("without HOME: %v", err)
 	}
-	_, err := LoadConfig(map[string]string{"HOME": "/h", "FLEETBOARD_LISTEN": "x", "DATABASE_URL": "x", "FLEETBOARD_RATE_LIMIT": "x"})
+	_, err = LoadConfig(map[string]string{"HOME": "/h", "FLEETBOARD_LISTEN": "x", "DATABASE_URL": "x", "FLEETBOARD_RATE_LIMIT": "x"})
 	for _, variable := range []string{"FLEETBOARD_LISTEN: ", "DATABASE_URL: ", "FLEETBOARD_RATE_LIMIT: "} {
 		if err == nil || !strings.Contains(err.Error(), variable) {
 			t.Errorf("three errors at once: %v", err)

@@ -21,6 +21,9 @@ type TransportConfig struct {
 	NATSURL string `env:"FLEETBOARD_NATS_URL"`
 	// NATSCreds is a file with the credentials for them.
 	NATSCreds string `env:"FLEETBOARD_NATS_CREDS"`
+	// NATSSigningKey is a file with the seed of their account, or of a key that signs for it: for
+	// credentials of factories.
+	NATSSigningKey string `env:"FLEETBOARD_NATS_SIGNING_KEY"`
 }
 
 // natsEmbedded is the address of a server inside the process.
@@ -31,8 +34,9 @@ func (c TransportConfig) check() error {
 	case transport.NameNATS:
 		return errors.Join(c.checkURL(), c.checkCreds())
 	case transport.NameListen, transport.NamePoll:
-		if c.NATSURL != "" || c.NATSCreds != "" {
-			return errors.New("FLEETBOARD_NATS_URL and FLEETBOARD_NATS_CREDS: set them with FLEETBOARD_TRANSPORT=nats only")
+		if c.NATSURL != "" || c.NATSCreds != "" || c.NATSSigningKey != "" {
+			return errors.New("FLEETBOARD_NATS_URL, FLEETBOARD_NATS_CREDS and FLEETBOARD_NATS_SIGNING_KEY: " +
+				"set them with FLEETBOARD_TRANSPORT=nats only")
 		}
 		return nil
 	default:
@@ -57,6 +61,9 @@ func (c TransportConfig) checkURL() error {
 
 func (c TransportConfig) checkCreds() error {
 	if c.NATSCreds == "" {
+		if c.NATSSigningKey != "" {
+			return errors.New("FLEETBOARD_NATS_SIGNING_KEY: set it with FLEETBOARD_NATS_CREDS only, whose account it is of")
+		}
 		return nil
 	}
 	if c.NATSURL == natsEmbedded {
@@ -72,7 +79,7 @@ func (c TransportConfig) checkCreds() error {
 func (c TransportConfig) open(d *db.DB, dataDir string, key []byte) (notifier.Transport, error) {
 	switch c.Name {
 	case transport.NameNATS:
-		o := transport.NATSOptions{URL: c.NATSURL, Creds: c.NATSCreds, Key: key}
+		o := transport.NATSOptions{URL: c.NATSURL, Creds: c.NATSCreds, SigningKey: c.NATSSigningKey, Key: key}
 		if c.NATSURL == natsEmbedded {
 			o.URL, o.Embedded = "", transport.NewEmbedded(dataDir, key)
 		}

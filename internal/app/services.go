@@ -16,6 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/coordinator"
 	"github.com/fleetboard/fleetboard/internal/dispatch"
+	"github.com/fleetboard/fleetboard/internal/dispatch/announce"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/merging"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
@@ -32,6 +33,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 	"github.com/fleetboard/fleetboard/internal/spend/prices"
 	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/internal/transport"
 )
 
 // Options are what Build needs beside the database.
@@ -66,6 +68,7 @@ type Services struct {
 	Pools       *pools.Service
 	Blobs       *blobs.Service
 	Dispatch    *dispatch.Service
+	Announce    *announce.Service
 	Screens     *screens.Service
 	Bus         *bus.Service
 	Estimates   *estimates.Service
@@ -79,7 +82,7 @@ type Services struct {
 }
 
 // Build makes the services of a server on d. Nothing runs yet: the loops are Wake.Run,
-// Accounts.Tokens.Watch and Coordinator.Run. Close ends their subscriptions.
+// Announce.Run, Accounts.Tokens.Watch and Coordinator.Run. Close ends their subscriptions.
 func Build(d *db.DB, o Options) *Services {
 	wake := notifier.New(o.Transport, o.Log)
 	sealKeys := seal.NewKeys(o.Key, o.Earlier...)
@@ -115,6 +118,8 @@ func Build(d *db.DB, o Options) *Services {
 	s.Blobs = blobs.New(d, s.Vault, o.Blobs)
 	s.Jobs = jobs.NewService(d, wake, s.Vault, sealer)
 	s.Dispatch = dispatch.New(d, s.Jobs, wake, people.Tokens, s.Blobs, o.Log)
+	s.Announce = announce.New(d, wake, broker(o.Transport), o.Log)
+	s.Dispatch.AnnounceOffers(s.Announce.Announcer())
 	s.Screens = screens.New(d, s.Events, wake, o.Log)
 	s.Bus = bus.NewService(d, wake, s.Jobs.Secrets, s.Blobs)
 	s.Budgets = budgets.NewService(d, wake, s.Dispatch)
@@ -128,6 +133,7 @@ func Build(d *db.DB, o Options) *Services {
 		Events:    s.Events,
 		JobLogs:   s.JobLogs,
 		Decisions: s.Dispatch,
+		Dead:      s.Announce,
 		Words:     s.Words,
 		Secrets:   s.Jobs.Secrets,
 		Seals:     sealer,
@@ -141,11 +147,19 @@ func Build(d *db.DB, o Options) *Services {
 	return s
 }
 
+// broker returns what keeps offers until they have ended; nil where wake-ups travel over no broker.
+func broker(t notifier.Transport) announce.Broker {
+	if over, ok := t.(*transport.NATS); ok {
+		return over.Offers(transport.Redelivery{})
+	}
+	return nil
+}
+
 // Pages returns what the pages need of the services.
 func (s *Services) Pages() handlers.Deps {
 	return handlers.Deps{Accounts: s.Accounts, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
 		Fleet: s.Fleet, Pools: s.Pools,
-		Dispatch: s.Dispatch, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
+		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Blobs: s.Blobs, Log: s.log}
 }
 
@@ -153,7 +167,7 @@ func (s *Services) Pages() handlers.Deps {
 func (s *Services) API() api.Deps {
 	return api.Deps{Tokens: s.Accounts.Tokens, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
 		Fleet: s.Fleet, Pools: s.Pools,
-		Dispatch: s.Dispatch, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
+		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Blobs: s.Blobs, Wake: s.Wake, Log: s.log}
 }
 
@@ -163,6 +177,7 @@ func (s *Services) Close() {
 		s.Screens.Close()
 		s.Bus.Close()
 		s.Words.Close()
+		s.Announce.Close()
 		s.Dispatch.Close()
 	})
 }

@@ -29,7 +29,7 @@ type hands struct {
 
 func newHands() *hands { return &hands{called: make(chan string, 100)} }
 
-func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h} }
+func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h} }
 
 func (h *hands) call(what string) (int, error) {
 	h.called <- what
@@ -51,6 +51,7 @@ func (h *hands) SweepDependencies(context.Context) (int, error) { return h.call(
 func (h *hands) Compact(context.Context) (int, error)           { return h.call("compact") }
 func (h *hands) ExpireDecisions(context.Context) (int, error)   { return h.call("expire decisions") }
 func (h *hands) ExpireOffers(context.Context) (int, error)      { return h.call("expire offers") }
+func (h *hands) ExpireDeadOffers(context.Context) (int, error)  { return h.call("expire dead offers") }
 func (h *hands) ExpireLogs(context.Context) (int, error)        { return h.call("expire logs") }
 func (h *hands) IndexTexts(context.Context) (int, error)        { return h.call("index texts") }
 func (h *hands) IndexLogs(context.Context) (int, error)         { return h.call("index logs") }
@@ -154,7 +155,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	h.reaped = 2
 	s := New(d, h.work(), &topics{}, quiet())
 	stop := serve(t, s)
-	want := []string{"age ready", "bridge messages", "collect blobs", "compact", "drop old messages", "enforce stops", "expire", "expire decisions", "expire logs", "expire offers", "extend the history of costs", "fail cycles",
+	want := []string{"age ready", "bridge messages", "collect blobs", "compact", "drop old messages", "enforce stops", "expire", "expire dead offers", "expire decisions", "expire logs", "expire offers", "extend the history of costs", "fail cycles",
 		"foresee budgets", "index logs", "index messages", "index texts", "merge approved", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets", "sample pools",
 		"seal", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	called := map[string]bool{}

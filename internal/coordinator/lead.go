@@ -20,6 +20,7 @@ type Work struct {
 	Events    Events
 	JobLogs   JobLogs
 	Decisions Decisions
+	Dead      DeadOffers
 	Words     Words
 	Secrets   Secrets
 	Seals     Seals
@@ -80,6 +81,11 @@ type JobLogs interface {
 type Decisions interface {
 	ExpireDecisions(ctx context.Context) (int, error)
 	ExpireOffers(ctx context.Context) (int, error)
+}
+
+// DeadOffers deletes old offers that a broker announced in vain, and returns how many.
+type DeadOffers interface {
+	ExpireDeadOffers(ctx context.Context) (int, error)
 }
 
 // Words writes the words by which jobs are found: those of their texts, and those of the logs
@@ -216,6 +222,8 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Decisions.ExpireDecisions)))},
 		{Name: "offers", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Decisions.ExpireOffers)))},
+		{Name: "dead offers", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Dead.ExpireDeadOffers)))},
 		{Name: "words of jobs", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(w.Words.IndexTexts))},
 		{Name: "words of messages", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -14,8 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
-
-	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/nats-io/nats.go"
 )
 
 const (
@@ -25,13 +23,16 @@ const (
 	// natsFile has the address of the server, and natsLock is held by the process that runs it.
 	natsFile = "nats-address"
 	natsLock = "nats.lock"
+	// natsStore is the folder in which it keeps offers, of at most natsRoom bytes.
+	natsStore = "nats"
+	natsRoom  = 4 * offersRoom
 )
 
 // Embedded is a NATS server for the processes of one machine that share a data directory. One of
 // them runs it, on a loopback address; where that one has ended, the next that connects does.
 type Embedded struct {
-	dir   string
-	token string // what clients have to know
+	dir string
+	key []byte // what clients have to know
 
 	mu     sync.Mutex
 	lock   *flock.Flock
@@ -41,9 +42,25 @@ type Embedded struct {
 
 // NewEmbedded returns the server of the data directory. It starts with the first connection.
 func NewEmbedded(dir string, key []byte) *Embedded {
-	const tokenSize = 24
-	return &Embedded{dir: dir, token: hex.EncodeToString(vault.Derive(key, "fleetboard embedded nats v1", tokenSize)),
-		lock: flock.New(filepath.Join(dir, natsLock), flock.SetPermissions(0o600))}
+	return &Embedded{dir: dir, key: key, lock: flock.New(filepath.Join(dir, natsLock), flock.SetPermissions(0o600))}
+}
+
+// Credentials returns what a process that knows the key connects with.
+func (e *Embedded) Credentials() (nats.Option, error) {
+	a, err := newAuthority(e.key)
+	if err != nil {
+		return nil, err
+	}
+	return a.credentials(), nil
+}
+
+// address returns where the server is, which some process runs.
+func (e *Embedded) address() (string, error) {
+	text, err := os.ReadFile(filepath.Join(e.dir, natsFile))
+	if err != nil {
+		return "", fmt.Errorf("address of the embedded NATS server: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 // Dial connects to the server, and starts it where no process runs it. The address is not used.
@@ -70,19 +87,28 @@ func (e *Embedded) Dial(_, _ string) (net.Conn, error) {
 	if e.server != nil {
 		return e.server.InProcessConn()
 	}
-	address, err := os.ReadFile(filepath.Join(e.dir, natsFile))
+	address, err := e.address()
 	if err != nil {
-		return nil, fmt.Errorf("address of the embedded NATS server: %w", err)
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
-	return (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimSpace(string(address)))
+	return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 }
 
 // start runs the server in this process. The caller holds mu and the lock.
 func (e *Embedded) start() error {
-	s, err := server.NewServer(&server.Options{ServerName: "fleetboard", Host: "127.0.0.1", Port: server.RANDOM_PORT,
-		Authorization: e.token, MaxPayload: natsPayload, NoSigs: true, NoLog: true})
+	o := &server.Options{ServerName: "fleetboard", Host: "127.0.0.1", Port: server.RANDOM_PORT,
+		MaxPayload: natsPayload, NoSigs: true, NoLog: true,
+		JetStream: true, StoreDir: filepath.Join(e.dir, natsStore), JetStreamMaxStore: natsRoom, JetStreamMaxMemory: natsRoom}
+	a, err := newAuthority(e.key)
+	if err == nil {
+		err = a.trust(o)
+	}
+	if err != nil {
+		return fmt.Errorf("embedded NATS server: %w", err)
+	}
+	s, err := server.NewServer(o)
 	if err != nil {
 		return fmt.Errorf("embedded NATS server: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 const (
 	// subjects begins the subject of each database: what credentials have to allow.
 	subjects = "fleetboard.wake."
+	// nameSize is how many bytes of a derived name are in a subject.
+	nameSize = 16
 	// natsWait and natsSpread are how long after a lost connection the next server is tried.
 	natsWait   = 250 * time.Millisecond
 	natsSpread = 250 * time.Millisecond
@@ -34,6 +37,9 @@ type NATSOptions struct {
 	URL string
 	// Creds is a file with a user's JWT and seed, "" where the servers need none.
 	Creds string
+	// SigningKey is a file with the seed of the account of Creds, or of a key that signs for it: for
+	// credentials of factories; "" makes none.
+	SigningKey string
 	// Embedded is the server of this machine in the place of a cluster.
 	Embedded *Embedded
 	// Key is the server's secret key: processes with the same one hear each other, and nobody
@@ -46,20 +52,35 @@ type NATS struct {
 	options NATSOptions
 	subject string
 	seal    cipher.AEAD
+	signer  *signer     // of factories' credentials; nil where there is no key for that
+	own     nats.Option // what the embedded server wants
 
-	mu   sync.Mutex
-	conn *nats.Conn // nil before Run
+	connected chan struct{} // closed once conn is there
+	mu        sync.Mutex
+	conn      *nats.Conn // nil before Run
 }
 
 // NewNATS returns the transport over NATS. Run connects.
 func NewNATS(o NATSOptions) (*NATS, error) {
-	const nameSize = 16
 	derived := vault.Derive(o.Key, "fleetboard wake-ups v1", nameSize+chacha20poly1305.KeySize)
 	seal, err := chacha20poly1305.NewX(derived[nameSize:])
 	if err != nil {
 		return nil, fmt.Errorf("key of the wake-ups: %w", err)
 	}
-	return &NATS{options: o, subject: subjects + hex.EncodeToString(derived[:nameSize]), seal: seal}, nil
+	n := &NATS{options: o, subject: subjects + hex.EncodeToString(derived[:nameSize]), seal: seal, connected: make(chan struct{})}
+	switch {
+	case o.Embedded != nil:
+		a, err := newAuthority(o.Embedded.key)
+		if err != nil {
+			return nil, fmt.Errorf("keys of the embedded NATS server: %w", err)
+		}
+		n.signer, n.own = &a.signer, a.credentials()
+	case o.SigningKey != "":
+		if n.signer, err = readSigner(o.SigningKey, o.Creds); err != nil {
+			return nil, fmt.Errorf("key that signs credentials of NATS: %w", err)
+		}
+	}
+	return n, nil
 }
 
 // Name is nats.
@@ -96,12 +117,12 @@ func (n *NATS) receive(ctx context.Context, r Receiver) error {
 		nats.ReconnectHandler(connected),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { r.Disconnected(err) }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { r.Disconnected(err) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { failed(r, err) }))...)
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { n.failed(r, err) }))...)
 	if err != nil {
 		return err
 	}
 	sub, err := conn.Subscribe(n.subject, func(m *nats.Msg) {
-		if text, ok := n.open(m.Data); ok {
+		if text, ok := open(n.seal, n.subject, m.Data); ok {
 			r.Receive(text)
 		}
 	})
@@ -112,6 +133,7 @@ func (n *NATS) receive(ctx context.Context, r Receiver) error {
 	n.mu.Lock()
 	n.conn = conn
 	n.mu.Unlock()
+	close(n.connected)
 	close(subscribed)
 	<-ctx.Done()
 	_ = sub.Unsubscribe()
@@ -119,12 +141,12 @@ func (n *NATS) receive(ctx context.Context, r Receiver) error {
 }
 
 // failed takes an error that leaves the connection as it is.
-func failed(r Receiver, err error) {
+func (n *NATS) failed(r Receiver, err error) {
 	switch {
 	case errors.Is(err, nats.ErrSlowConsumer):
 		r.Connected() // messages were dropped
-	case errors.Is(err, nats.ErrPermissionViolation):
-		r.Disconnected(err)
+	case errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), n.subject):
+		r.Disconnected(err) // others are about offers, which have errors of their own
 	}
 }
 
@@ -152,7 +174,7 @@ func (n *NATS) connectOptions() []nats.Option {
 		list = append(list, nats.UserCredentials(n.options.Creds))
 	}
 	if e := n.options.Embedded; e != nil {
-		list = append(list, nats.SetCustomDialer(e), nats.Token(e.token), nats.IgnoreDiscoveredServers())
+		list = append(list, nats.SetCustomDialer(e), n.own, nats.IgnoreDiscoveredServers())
 	}
 	return list
 }
@@ -166,7 +188,7 @@ func (n *NATS) Send(ctx context.Context, messages []string) error {
 		return errNotConnected
 	}
 	for _, m := range messages {
-		if err := conn.Publish(n.subject, n.sealed(m)); err != nil {
+		if err := conn.Publish(n.subject, sealed(n.seal, n.subject, m)); err != nil {
 			return err
 		}
 	}

@@ -1,22 +1,23 @@
 package transport
 
 import (
+	"crypto/cipher"
 	"crypto/rand"
 )
 
-// sealed encrypts a message, so that whoever else uses the broker learns no names and cannot wake
-// anybody.
-func (n *NATS) sealed(message string) []byte {
-	nonce := make([]byte, n.seal.NonceSize(), n.seal.NonceSize()+len(message)+n.seal.Overhead())
+// sealed encrypts a message for one subject, so that whoever else uses the broker learns no names and
+// cannot wake anybody.
+func sealed(seal cipher.AEAD, subject, message string) []byte {
+	nonce := make([]byte, seal.NonceSize(), seal.NonceSize()+len(message)+seal.Overhead())
 	_, _ = rand.Read(nonce) // never fails
-	return n.seal.Seal(nonce, nonce, []byte(message), []byte(n.subject))
+	return seal.Seal(nonce, nonce, []byte(message), []byte(subject))
 }
 
 // open is the reverse of sealed; false for what nobody with the key has sealed.
-func (n *NATS) open(data []byte) (message string, ok bool) {
-	if len(data) < n.seal.NonceSize() {
+func open(seal cipher.AEAD, subject string, data []byte) (message string, ok bool) {
+	if len(data) < seal.NonceSize() {
 		return "", false
 	}
-	text, err := n.seal.Open(nil, data[:n.seal.NonceSize()], data[n.seal.NonceSize():], []byte(n.subject))
+	text, err := seal.Open(nil, data[:seal.NonceSize()], data[seal.NonceSize():], []byte(subject))
 	return string(text), err == nil
 }

@@ -101,6 +101,7 @@ var examples = map[string]string{
 	"product remove":       "product remove payments",
 	"product set":          "product set payments --add-repo ledger-api --review --merge-by worker",
 	"product show":         "product show payments",
+	"dispatch dead":        "dispatch dead",
 	"dispatch divergence":  "dispatch divergence --since 7d",
 	"dispatch set":         "dispatch set --product-weight billing=3 --ageing-minutes 60",
 	"dispatch show":        "dispatch show",

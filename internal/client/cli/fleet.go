@@ -388,6 +388,14 @@ func printDecisions(s *screen, w io.Writer, reply api.DecisionList) {
 	}
 }
 
+func printDeadOffers(s *screen, w io.Writer, reply api.DeadOfferList) {
+	t := s.table("JOB", "TITLE", "FACTORY", "TOLD", "AT").narrows("TITLE")
+	for _, d := range reply.Items {
+		t.row(d.Job, d.Title, d.Factory, fmt.Sprintf("%d times", d.Deliveries), s.ago(d.At))
+	}
+	t.print(w)
+}
+
 // printDivergence prints how many decisions are of each class, and the newest that differ.
 func printDivergence(s *screen, w io.Writer, d api.Divergence) {
 	out := facts{w}

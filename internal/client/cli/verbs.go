@@ -40,6 +40,9 @@ var verbs = []verb{
 		[]flag{{"since", "since", "from this `time` on, as 7d; a day by default", nil}},
 		listAll((*api.Client).GetDivergence, printDivergence)},
 
+	{"dispatch", "dead", "List offers of jobs that their factories were told of and did not take", "listDeadOffers", nil,
+		listAll((*api.Client).ListDeadOffers, printDeadOffers)},
+
 	{"job", "decisions JOB", "Say why which factory got a job", "listDecisions", nil, showOne((*api.Client).ListDecisions, printDecisions)},
 	{"job", "explain JOB", "Say why a job does not run", "explainJob", nil, showOne((*api.Client).ExplainJob, printExplanation)},
 	{"job", "collisions JOB", "List the jobs at work that touch the same files", "listJobCollisions", nil,
