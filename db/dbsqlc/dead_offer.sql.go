@@ -13,11 +13,12 @@ import (
 )
 
 const agentFactoryID = `-- name: AgentFactoryID :one
-SELECT a.factory_id FROM agent a WHERE a.workspace_id = $1 AND a.id = $2
+SELECT a.factory_id FROM agent a WHERE a.workspace_id = $1 AND a.id = $2 AND a.boot_id = $3
 `
 
-func (q *Queries) AgentFactoryID(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (uuid.UUID, error) {
-	row := db.QueryRow(ctx, agentFactoryID, workspaceID, iD)
+// The factory of an agent, unless its boot was replaced.
+func (q *Queries) AgentFactoryID(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID, bootID string) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, agentFactoryID, workspaceID, iD, bootID)
 	var factory_id uuid.UUID
 	err := row.Scan(&factory_id)
 	return factory_id, err

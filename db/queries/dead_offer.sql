@@ -25,4 +25,5 @@ DELETE FROM dead_offer d WHERE d.workspace_id = @workspace_id AND d.id IN (
     ORDER BY o.at LIMIT @max_rows);
 
 -- name: AgentFactoryID :one
-SELECT a.factory_id FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = @id;
+-- The factory of an agent, unless its boot was replaced.
+SELECT a.factory_id FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = @id AND a.boot_id = @boot_id;

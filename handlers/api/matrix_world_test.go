@@ -5,14 +5,18 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/e2e/apptest"
 	"github.com/fleetboard/fleetboard/e2e/jobstest"
+	"github.com/fleetboard/fleetboard/e2e/transporttest"
 	"github.com/fleetboard/fleetboard/handlers/api"
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/app"
+	"github.com/fleetboard/fleetboard/internal/dispatch/announce"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -29,6 +33,7 @@ type matrix struct {
 	t       *testing.T
 	db      *db.DB
 	kept    *dbtest.Kept
+	offers  *announce.Service
 	done    chan struct{} // closed: streams end at once
 	handler http.Handler
 	askers  []asker
@@ -37,8 +42,11 @@ type matrix struct {
 
 func newMatrix(t *testing.T) *matrix {
 	t.Helper()
-	w := newAPIServer(t)
-	m := &matrix{t: t, db: w.db, done: make(chan struct{})}
+	w := newAPIServer(t, func(o *app.Options) { o.Transport = transporttest.Embedded(t) })
+	for !w.services.Wake.Status().Connected { // before that there are no credentials for NATS
+		<-time.After(time.Millisecond)
+	}
+	m := &matrix{t: t, db: w.db, offers: w.services.Announce, done: make(chan struct{})}
 	close(m.done)
 	first, _ := ids.Parse(dbfactory.Text(t, w.db, "SELECT id::text FROM workspace"))
 	dbfactory.Exec(t, w.db, "UPDATE workspace SET name = 'Canary7q works', slug = 'canary7q'")
@@ -187,7 +195,7 @@ func (w *apiServer) fill() {
 // serve returns a server on the database, without a limit of requests.
 func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	deps := apptest.Build(m.t, m.db).API()
-	deps.Done = m.done
+	deps.Done, deps.Announce = m.done, m.offers
 	for _, f := range change {
 		f(&deps)
 	}

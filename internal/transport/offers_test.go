@@ -50,7 +50,7 @@ func takesOffers(t *testing.T, n *node, r transport.Redelivery) *desk {
 	d := &desk{n, n.Offers(r), make(chan transport.Delivery, 1000), make(chan transport.Offer, 1000)}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- d.Offers.Run(ctx, d) }()
+	go func() { ended <- d.Run(ctx, d) }()
 	stop := n.stop
 	n.stop = func() {
 		cancel()

@@ -53,7 +53,7 @@ func servers(t *testing.T, n int, r transport.Redelivery) (list []server) {
 				t.Errorf("Run returned %v", err)
 			}
 			stopHearing()
-			s.Service.Close()
+			s.Close()
 		})
 		list = append(list, s)
 	}

@@ -28,10 +28,7 @@ func (s *Service) Credentials(ctx context.Context, who tenancy.Principal) (c tra
 	}
 	var factory ids.ID
 	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
-		if _, err := lease.TouchTx(ctx, tx, who); err != nil {
-			return err
-		}
-		factory, err = factoryOfTx(ctx, tx, who.Workspace, who.Agent)
+		factory, err = factoryTx(ctx, tx, who)
 		return err
 	})
 	if err != nil {

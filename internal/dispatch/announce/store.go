@@ -2,10 +2,15 @@ package announce
 
 import (
 	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/transport"
 )
 
@@ -36,6 +41,11 @@ func jobDeadOffersTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]De
 	return list, err
 }
 
-func factoryOfTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID) (ids.ID, error) {
-	return q.AgentFactoryID(ctx, tx, workspace, agent)
+// factoryTx returns the factory of an agent. Fault: Superseded.
+func factoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal) (ids.ID, error) {
+	factory, err := q.AgentFactoryID(ctx, tx, who.Workspace, who.Agent, who.Boot)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = lease.Superseded(who.Name)
+	}
+	return factory, err
 }
