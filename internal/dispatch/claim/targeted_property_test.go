@@ -45,8 +45,9 @@ type offerWorld struct {
 	draw    *rand.Rand
 	agents  []*offerAgent
 	drained map[string]bool
-	seats   map[string]int // of the factories
-	passed  time.Duration  // so far
+	silent  map[string]bool // factories that do not ask, so that what they are offered ends
+	seats   map[string]int  // of the factories
+	passed  time.Duration   // so far
 	met     map[ids.ID]time.Duration
 	jobs    map[ids.ID]jobs.Job // ready or worked on
 	total   int
@@ -70,7 +71,7 @@ var (
 )
 
 func newOfferWorld(t *testing.T, seed uint64) *offerWorld {
-	w := &offerWorld{testWorkspace: newTestWorkspace(t), draw: rand.New(rand.NewPCG(seed, 67)), drained: map[string]bool{},
+	w := &offerWorld{testWorkspace: newTestWorkspace(t), draw: rand.New(rand.NewPCG(seed, 67)), drained: map[string]bool{}, silent: map[string]bool{},
 		seats: map[string]int{}, met: map[ids.ID]time.Duration{}, jobs: map[ids.ID]jobs.Job{}}
 	w.servers = []*testWorkspace{w.testWorkspace, inWorkspace(t, w.DB, w.Workspace), inWorkspace(t, w.DB, w.Workspace)}
 	w.Product("billing", jobs.ProductSettings{})
@@ -80,6 +81,7 @@ func newOfferWorld(t *testing.T, seed uint64) *offerWorld {
 	for i := range 3 + w.draw.IntN(5) {
 		name := fmt.Sprintf("mac-%d", i)
 		w.seats[name] = 1 + w.draw.IntN(4)
+		w.silent[name] = w.draw.IntN(2) == 0
 		able, repos := w.some(offerNeeds), w.some(offerRepos)
 		for range 1 + w.draw.IntN(2) {
 			w.addAgent(name, able, repos)
@@ -190,6 +192,9 @@ func (w *offerWorld) claimAtOnce() {
 	got := make([][]jobs.Job, len(w.agents))
 	var all errgroup.Group
 	for i, a := range w.agents {
+		if w.silent[a.factory] {
+			continue
+		}
 		most, server := 1+w.draw.IntN(3), w.servers[w.draw.IntN(len(w.servers))]
 		all.Go(func() error {
 			claimed, err := server.Dispatch.Claim(w.Ctx, a.Principal, claim.Request{Max: most, Wait: time.Duration(i%2) * 20 * time.Millisecond})
@@ -248,7 +253,7 @@ func (w *offerWorld) claimOneByOne() {
 	bound := w.bound()
 	for _, i := range w.draw.Perm(len(w.agents)) {
 		a := w.agents[i]
-		if w.draw.IntN(2) == 0 || w.drained[a.factory] {
+		if w.draw.IntN(2) == 0 || w.drained[a.factory] || w.silent[a.factory] {
 			continue
 		}
 		got, err := w.servers[w.draw.IntN(len(w.servers))].Dispatch.Claim(w.Ctx, a.Principal, claim.Request{Max: 100})
@@ -333,8 +338,9 @@ func (w *offerWorld) lets(d time.Duration) {
 	w.passed += d
 }
 
-// finish lets the fleet work until nothing is left.
+// finish lets the whole fleet work until nothing is left.
 func (w *offerWorld) finish() {
+	clear(w.silent)
 	for name, on := range w.drained {
 		if on {
 			w.setDraining(name, false)

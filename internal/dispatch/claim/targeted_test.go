@@ -79,6 +79,7 @@ func TestAnOfferThatIsNotTakenGoesToTheNext(t *testing.T) {
 	w.inMode(setting.Targeted)
 	rare, _, _ := w.threeMacs()
 	w.Agent("third", at("mac-3", 2))
+	w.Agent("fourth", at("mac-4", 2))
 	j := w.Job("common work")
 	for _, factory := range []string{"mac-1", "mac-2", "mac-3"} {
 		w.Nothing(rare, claim.ReasonEmpty)
