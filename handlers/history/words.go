@@ -119,6 +119,10 @@ var saidIn = map[eventlog.Type]string{eventlog.JobAsked: "question", eventlog.Jo
 var unsaidText = map[eventlog.Type]string{eventlog.JobCancelRequested: "the agent has 60 seconds to answer",
 	eventlog.JobPauseRequested: "the agent has 60 seconds to answer", eventlog.JobWarned: "long past its estimate"}
 
+// madeText is the text of events by which the log and the jobs were brought together.
+var madeText = map[eventlog.Type]string{eventlog.JobRecorded: "what earlier versions kept beside the log",
+	eventlog.JobRepaired: "made what its history tells"}
+
 // FactText is EventText without who carried it out.
 func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 	said := func(name string) string { return web.FirstLine(toText(payload[name]), web.MaxQuote) }
@@ -131,12 +135,10 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return linkText(said("type"), said("job"))
 	case eventlog.JobCompacted:
 		return ui.Text(web.Plural(toNumber(payload["events"]), "older event", "older events") + " in one")
-	case eventlog.JobRecorded:
-		return ui.Text("what earlier versions kept beside the log")
+	case eventlog.JobRecorded, eventlog.JobRepaired:
+		return ui.Text(madeText[e.Type])
 	case eventlog.JobPurged:
 		return ui.Text(said("key") + " with " + web.Plural(toNumber(payload["events"]), "event", "events"))
-	case eventlog.JobRepaired:
-		return ui.Text("made what its history tells")
 	case eventlog.JobClaimed:
 		return onFactory(said("factory"))
 	case eventlog.JobDelivered, eventlog.JobDeliveryRefused:
