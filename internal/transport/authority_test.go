@@ -45,7 +45,7 @@ func TestCredentialsOfAFactory(t *testing.T) {
 }
 
 func credentialsOf(t *testing.T, options transport.NATSOptions) {
-	d := takesOffers(t, start(t, options).connects(), patient)
+	d := takesOffers(t, start(t, options).connects(), toldOnce)
 	mine, other := anOffer(), anOffer()
 	d.offers(anOffer()) // the stream is there
 	c, err := d.Credentials(mine.Workspace, mine.Factory, time.Hour)

@@ -16,14 +16,14 @@ import (
 	"github.com/fleetboard/fleetboard/internal/transport"
 )
 
-// quick tells of an offer three times, soon one after the other.
-var quick = transport.Redelivery{Every: 100 * time.Millisecond, Times: 3, Known: time.Minute}
+// deadSoon tells of an offer three times, soon one after the other.
+var deadSoon = transport.Redelivery{Every: 100 * time.Millisecond, Times: 3, Known: time.Minute}
 
-// restless tells of an offer soon, and for as long as a test lasts.
-var restless = transport.Redelivery{Every: 100 * time.Millisecond, Times: 100_000, Known: time.Minute}
+// repeated tells of an offer soon, and for as long as a test lasts.
+var repeated = transport.Redelivery{Every: 100 * time.Millisecond, Times: 100_000, Known: time.Minute}
 
-// patient does not tell of an offer again while a test lasts.
-var patient = transport.Redelivery{Every: time.Hour, Times: 5, Known: time.Minute}
+// toldOnce does not tell of an offer again while a test lasts.
+var toldOnce = transport.Redelivery{Every: time.Hour, Times: 5, Known: time.Minute}
 
 // desk is a server that takes offers.
 type desk struct {
@@ -37,7 +37,7 @@ type desk struct {
 func (d *desk) Delivered(one transport.Delivery) { d.delivered <- one }
 
 func (d *desk) Dead(_ context.Context, one transport.Offer, deliveries int) error {
-	if deliveries != quick.Times {
+	if deliveries != deadSoon.Times {
 		d.t.Errorf("it was delivered %d times", deliveries)
 	}
 	d.dead <- one
@@ -149,7 +149,7 @@ func at(b *server.Server) transport.NATSOptions {
 // An offer is delivered to one of the servers, and again until one of them says that it has ended.
 func TestAnOfferIsDeliveredUntilItHasEnded(t *testing.T) {
 	b := broker(t, keeping(t))
-	one, two := takesOffers(t, start(t, at(b)).connects(), restless), takesOffers(t, start(t, at(b)).connects(), restless)
+	one, two := takesOffers(t, start(t, at(b)).connects(), repeated), takesOffers(t, start(t, at(b)).connects(), repeated)
 	offer := anOffer()
 	one.offers(offer)
 	first := gets(t, offer, one, two)
@@ -173,10 +173,10 @@ func TestAnOfferIsDeliveredUntilItHasEnded(t *testing.T) {
 // An offer that nobody ends is dead after its last delivery, once, and is kept no longer.
 func TestAnOfferThatNobodyTakesIsDead(t *testing.T) {
 	b := broker(t, keeping(t))
-	one, two := takesOffers(t, start(t, at(b)).connects(), quick), takesOffers(t, start(t, at(b)).connects(), quick)
+	one, two := takesOffers(t, start(t, at(b)).connects(), deadSoon), takesOffers(t, start(t, at(b)).connects(), deadSoon)
 	offer := anOffer()
 	one.offers(offer)
-	for range quick.Times {
+	for range deadSoon.Times {
 		gets(t, offer, one, two)
 	}
 	select {
@@ -197,7 +197,7 @@ func TestAnOfferThatNobodyTakesIsDead(t *testing.T) {
 // Within the time in which the broker knows messages again, the same offer is kept once, however many
 // servers publish it; the job queued anew, and the same one offered to another factory, come through.
 func TestAJobThatIsQueuedAgainIsOfferedAgain(t *testing.T) {
-	d := takesOffers(t, start(t, embedded(t.TempDir())).connects(), patient)
+	d := takesOffers(t, start(t, embedded(t.TempDir())).connects(), toldOnce)
 	first := anOffer()
 	d.offers(first, first)
 	gets(t, first, d)
@@ -214,11 +214,11 @@ func TestAJobThatIsQueuedAgainIsOfferedAgain(t *testing.T) {
 // The next process of a data directory has what the one before kept.
 func TestOffersOutliveTheProcessWithTheServer(t *testing.T) {
 	dir := t.TempDir()
-	one := takesOffers(t, start(t, embedded(dir)).connects(), restless)
+	one := takesOffers(t, start(t, embedded(dir)).connects(), repeated)
 	offer := anOffer()
 	one.offers(offer)
 	gets(t, offer, one)
-	two := takesOffers(t, start(t, embedded(dir)).connects(), restless)
+	two := takesOffers(t, start(t, embedded(dir)).connects(), repeated)
 	one.stop()
 	two.connects()
 	gets(t, offer, two)
@@ -229,7 +229,7 @@ func TestOffersAreKeptOnThreeServers(t *testing.T) {
 	for _, size := range []int{1, 3} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			nodes := brokers(t, size)
-			d := takesOffers(t, start(t, at(nodes[0])).connects(), patient)
+			d := takesOffers(t, start(t, at(nodes[0])).connects(), toldOnce)
 			offer := anOffer()
 			d.offers(offer)
 			gets(t, offer, d)
@@ -270,7 +270,7 @@ func brokers(t *testing.T, size int) (nodes []*server.Server) {
 // Whoever reads everything on a broker learns no name and no id, and what others send is thrown away.
 func TestOthersLearnNothingOfOffers(t *testing.T) {
 	b := broker(t, keeping(t))
-	d := takesOffers(t, start(t, at(b)).connects(), patient)
+	d := takesOffers(t, start(t, at(b)).connects(), toldOnce)
 	d.offers(anOffer())
 	<-d.delivered
 	conn, err := nats.Connect(b.ClientURL())
@@ -340,7 +340,7 @@ func TestOthersLearnNothingOfOffers(t *testing.T) {
 func TestABrokerWithoutJetStream(t *testing.T) {
 	b := broker(t, server.Options{})
 	one, two := start(t, at(b)).connects(), start(t, at(b)).connects()
-	d := takesOffers(t, one, patient)
+	d := takesOffers(t, one, toldOnce)
 	if err := d.Publish(t.Context(), []transport.Offer{anOffer()}); err == nil {
 		t.Error("an offer was published")
 	}
@@ -358,10 +358,10 @@ func TestTheRightsThatOffersNeed(t *testing.T) {
 	}}}
 	b := broker(t, o)
 	fleet := transport.NATSOptions{URL: "nats://fleet:a@" + b.Addr().String(), Key: key(1)}
-	d := takesOffers(t, start(t, fleet).connects(), quick)
+	d := takesOffers(t, start(t, fleet).connects(), deadSoon)
 	dead, taken := anOffer(), anOffer()
 	d.offers(dead)
-	for range quick.Times {
+	for range deadSoon.Times {
 		gets(t, dead, d)
 	}
 	select {
