@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -21,9 +22,9 @@ import (
 	"github.com/fleetboard/fleetboard/e2e/envtest"
 )
 
-// Three servers wake each other over a cluster of three NATS servers. While jobs are made and
-// worked on, the NATS server that leads a stream, and with it the cluster, and one Fleetboard
-// server are killed. Every job ends exactly once.
+// Three servers wake each other over a cluster of three NATS servers, which keeps their offers. While
+// jobs are made and worked on, first in mode pull and then in mode targeted, the NATS server that
+// leads the stream of offers and one Fleetboard server are killed. Every job ends exactly once.
 func TestNATSClusterLosesItsLeader(t *testing.T) {
 	count := envtest.Number(t, "FLEETBOARD_CHAOS_JOBS", 500)
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
@@ -50,6 +51,8 @@ func TestNATSClusterLosesItsLeader(t *testing.T) {
 	}
 	all.Go(func() { r.submit(ctx, urls, owner) })
 	began := time.Now()
+	r.reach(ctx, count/10)
+	r.offers(ctx, owner)
 	r.reach(ctx, count/5)
 	leader := brokers.killLeader(ctx)
 	if err := r.webs[1].proc.end(syscall.SIGKILL); err != nil {
@@ -67,7 +70,16 @@ func TestNATSClusterLosesItsLeader(t *testing.T) {
 	r.judge(ctx, p)
 }
 
-// brokers are the servers of a cluster, with a stream that all of them have.
+// offers has jobs given out by offers from now on.
+func (r *rush) offers(ctx context.Context, owner string) {
+	r.t.Helper()
+	answer, err := speak(r.t, r.webs[0], owner).PutDispatchWithResponse(ctx, api.DispatchChange{Mode: point(api.DispatchModeTargeted), OfferSeconds: point(5)})
+	if err != nil || answer.JSON200 == nil {
+		r.t.Fatalf("switch to targeted: %v", err)
+	}
+}
+
+// brokers are the servers of a cluster that keeps streams.
 type brokers struct {
 	t     *testing.T
 	nodes map[string]*server.Server
@@ -102,7 +114,7 @@ func newBrokers(ctx context.Context, t *testing.T, dir string) *brokers {
 	b.asClient(func(js jetstream.JetStream) error {
 		for {
 			limited, cancel := context.WithTimeout(ctx, 2*time.Second)
-			_, err := js.CreateStream(limited, jetstream.StreamConfig{Name: "chaos", Subjects: []string{"chaos.>"}, Replicas: len(names)})
+			_, err := js.CreateStream(limited, jetstream.StreamConfig{Name: "ready", Subjects: []string{"ready.>"}, Replicas: len(names)})
 			cancel()
 			if err == nil {
 				return nil
@@ -141,7 +153,7 @@ func (b *brokers) asClient(do func(jetstream.JetStream) error) {
 	}
 }
 
-// killLeader ends the server that leads the stream, and waits until another one does.
+// killLeader ends the server that leads the stream of offers, and waits until another one does.
 func (b *brokers) killLeader(ctx context.Context) (name string) {
 	b.t.Helper()
 	b.asClient(func(js jetstream.JetStream) error {
@@ -153,16 +165,21 @@ func (b *brokers) killLeader(ctx context.Context) (name string) {
 	return name
 }
 
-// leader returns who leads the stream, once it is another one than before.
+// leader returns who leads the stream of offers, once it is on all servers and led by another one
+// than before.
 func (b *brokers) leader(ctx context.Context, js jetstream.JetStream, before string) string {
 	b.t.Helper()
 	for {
 		limited, cancel := context.WithTimeout(ctx, time.Second)
-		s, err := js.Stream(limited, "chaos")
-		cancel()
-		if err == nil && s.CachedInfo().Cluster != nil && s.CachedInfo().Cluster.Leader != "" && s.CachedInfo().Cluster.Leader != before {
-			return s.CachedInfo().Cluster.Leader
+		for s := range js.ListStreams(limited).Info() {
+			in := s.Cluster
+			if strings.HasPrefix(s.Config.Name, "fleetboard-offers-") && s.Config.Replicas == len(b.nodes) &&
+				in != nil && in.Leader != "" && in.Leader != before {
+				cancel()
+				return in.Leader
+			}
 		}
+		cancel()
 		if err := rest(ctx, 50*time.Millisecond); err != nil {
 			b.t.Fatal("the stream has no leader")
 		}
