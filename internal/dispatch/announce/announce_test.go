@@ -106,13 +106,13 @@ func (s server) dead(j jobs.Job) []announce.DeadOffer {
 	}
 }
 
-var quick = transport.Redelivery{Every: 100 * time.Millisecond, Times: 3, Known: time.Minute}
+var deadSoon = transport.Redelivery{Every: 100 * time.Millisecond, Times: 3, Known: time.Minute}
 
 // An offer wakes its factory at every server, again and again, and is dead in the end: on the page of
 // the job, in the list for people who run the fleet, and for a week.
 func TestAnOfferThatNobodyTakes(t *testing.T) {
 	t.Parallel()
-	list := servers(t, 2, quick)
+	list := servers(t, 2, deadSoon)
 	one, two := list[0], list[1]
 	agent := one.Agent("a")
 	j := one.Job("for rook")
@@ -120,7 +120,7 @@ func TestAnOfferThatNobodyTakes(t *testing.T) {
 	one.hears(o)
 	two.hears(o)
 	two.hears(o)
-	if got := two.dead(j); len(got) != 1 || got[0].Deliveries != quick.Times || got[0].Factory != "factory-of-a" {
+	if got := two.dead(j); len(got) != 1 || got[0].Deliveries != deadSoon.Times || got[0].Factory != "factory-of-a" {
 		t.Errorf("dead: %+v", got)
 	}
 	all, err := two.DeadOffers(t.Context(), two.Owner, 0, 10)
@@ -151,8 +151,8 @@ func TestAnOfferThatNobodyTakes(t *testing.T) {
 // Whichever server ends an offer, it is delivered no more, also where it ended before it was delivered.
 func TestAnOfferThatEnds(t *testing.T) {
 	t.Parallel()
-	restless := transport.Redelivery{Every: 100 * time.Millisecond, Times: 100_000, Known: time.Minute}
-	list := servers(t, 2, restless)
+	repeated := transport.Redelivery{Every: 100 * time.Millisecond, Times: 100_000, Known: time.Minute}
+	list := servers(t, 2, repeated)
 	one, two := list[0], list[1]
 	agent := one.Agent("a")
 	o := one.offers(one.Job("first"), agent)
@@ -173,7 +173,7 @@ func TestAnOfferThatEnds(t *testing.T) {
 // A job that was taken, or has changed, has no dead offer, whatever the broker says.
 func TestAnOfferOfATakenJobIsNotDead(t *testing.T) {
 	t.Parallel()
-	s := servers(t, 1, quick)[0]
+	s := servers(t, 1, deadSoon)[0]
 	agent := s.Agent("a")
 	j := s.Job("first")
 	o := s.offers(j, agent)
@@ -210,7 +210,7 @@ func (*deaf) Credentials(ids.ID, ids.ID, time.Duration) (c transport.FactoryCred
 // An agent gets credentials for its factory, which hear of its offers.
 func TestAFactorysProgramHearsOfItsOffers(t *testing.T) {
 	t.Parallel()
-	s := servers(t, 1, quick)[0]
+	s := servers(t, 1, deadSoon)[0]
 	agent := s.Agent("a")
 	c, err := s.Credentials(t.Context(), agent)
 	if err != nil {
