@@ -523,10 +523,21 @@ func (m *machine) send(l lease, verb string, more object) (a answer, refusal str
 	refusal = l.refusal()
 	a = m.call(l.worker.token, "POST", "/fleet/"+verb, body)
 	m.note("%s: %s %s epoch %d: %d %s", l.worker.name, verb, l.card.key, l.epoch, a.status, a.code)
-	if !l.worker.replaced && (refusal == "" || a.status == 200) {
-		l.worker.dead = false
+	if !l.worker.replaced && l.worker.dead {
+		l.worker.dead = refusal != "" && a.status != 200 && m.isSilent(l.worker)
 	}
 	return a, refusal
+}
+
+// isSilent reports whether a worker has given no sign of life for long: of refused calls those count
+// that are written together with others.
+func (m *machine) isSilent(w *worker) (silent bool) {
+	err := m.conn.QueryRow(context.Background(), `SELECT last_heartbeat_at < clock_timestamp() - interval '1 hour' FROM agent
+		WHERE workspace_id = $1 AND name = $2`, m.workspace, w.name).Scan(&silent)
+	if err != nil {
+		m.stop("%s: %v", w.name, err)
+	}
+	return silent
 }
 
 func (m *machine) report(verb string) func() {
