@@ -138,7 +138,7 @@ func (o *Offers) Run(ctx context.Context, r OfferReceiver) error {
 
 // receive receives until something fails.
 func (o *Offers) receive(ctx context.Context, r OfferReceiver, received func()) error {
-	js, err := o.jetStream()
+	conn, js, err := o.jetStream()
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (o *Offers) receive(ctx context.Context, r OfferReceiver, received func()) 
 	if err != nil {
 		return err
 	}
-	advisories, err := o.watchDead(ctx, js, r)
+	advisories, err := o.watchDead(ctx, conn, js, r)
 	if err != nil {
 		return err
 	}
@@ -184,14 +184,15 @@ func (o *Offers) take(ctx context.Context, consumer jetstream.Consumer, r OfferR
 	return nil
 }
 
-func (o *Offers) jetStream() (jetstream.JetStream, error) {
+func (o *Offers) jetStream() (conn *nats.Conn, js jetstream.JetStream, err error) {
 	o.nats.mu.Lock()
-	conn := o.nats.conn
+	conn = o.nats.conn
 	o.nats.mu.Unlock()
 	if conn == nil {
-		return nil, errNotConnected
+		return nil, nil, errNotConnected
 	}
-	return jetstream.New(conn, jetstream.WithPublishAsyncTimeout(offerTimeout))
+	js, err = jetstream.New(conn, jetstream.WithPublishAsyncTimeout(offerTimeout))
+	return conn, js, err
 }
 
 // prepare makes the stream and its consumer, or brings them up to date.
@@ -236,9 +237,9 @@ func (o *Offers) makeStream(ctx context.Context, js jetstream.JetStream) (stream
 
 // watchDead receives the broker's advisories of offers that it delivers no more. One of the servers
 // gets each.
-func (o *Offers) watchDead(ctx context.Context, js jetstream.JetStream, r OfferReceiver) (*nats.Subscription, error) {
+func (o *Offers) watchDead(ctx context.Context, conn *nats.Conn, js jetstream.JetStream, r OfferReceiver) (*nats.Subscription, error) {
 	subject := "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." + o.stream + "." + offerServers
-	return js.Conn().QueueSubscribe(subject, o.stream, func(m *nats.Msg) {
+	return conn.QueueSubscribe(subject, o.stream, func(m *nats.Msg) {
 		var advisory struct {
 			Sequence   uint64 `json:"stream_seq"`
 			Deliveries int    `json:"deliveries"`
@@ -276,7 +277,7 @@ var errForged = errors.New("the advisory is about no dead offer")
 
 // Publish returns once the broker keeps the offers. One that it knows already is kept once.
 func (o *Offers) Publish(ctx context.Context, list []Offer) error {
-	js, err := o.jetStream()
+	_, js, err := o.jetStream()
 	if err != nil {
 		return err
 	}
