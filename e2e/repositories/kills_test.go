@@ -55,6 +55,8 @@ func TestKillsWhileWorkIsSaved(t *testing.T) {
 	for key, r := range jobs {
 		w.judgeKilled(t, key, r)
 	}
+	p.Kill() // soon after its start a worker removes what nobody needs, then each hour
+	p.Start()
 	for _, dir := range []string{"worktrees/*/*/*", "private/*", "outbox/*.json"} {
 		until(t, "nothing is left in "+dir, func() bool {
 			left, err := filepath.Glob(filepath.Join(w.hostDir(slow), "state", dir))
