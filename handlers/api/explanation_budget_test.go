@@ -63,7 +63,7 @@ func TestMoneyAndPendingStopsAreExplained(t *testing.T) {
 			dbfactory.Exec(t, w.db, `UPDATE budget SET throttle = true, throttled_below = 5`)
 			w.agent("ada")
 			return w.job("Build")
-		}, "can_start", "seats free", false, ""},
+		}, "can_start", "A seat is free", false, ""},
 		"a model without a price": {func(w *apiServer) string {
 			budget(w)
 			w.agent("ada", object{"model": "house-7b"})
@@ -74,7 +74,7 @@ func TestMoneyAndPendingStopsAreExplained(t *testing.T) {
 			w.agent("ada", object{"model": "house-7b"})
 			w.agent("eve", object{"model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"})
 			return w.job("Build")
-		}, "can_start", "seats free", false, ""},
+		}, "can_start", "A seat is free", false, ""},
 		"paused by a budget": {func(w *apiServer) string {
 			budget(w)
 			ada := w.agent("ada")
