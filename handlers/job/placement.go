@@ -37,8 +37,9 @@ func (p *Pages) readDeadOffers(ctx context.Context, who tenancy.Principal, d *pa
 func (s pageData) placement() *view.Placement {
 	p := &view.Placement{}
 	for _, o := range s.deadOffers {
+		told := web.Plural(o.Deliveries, "time", "times")
 		p.Dead = append(p.Dead, view.DeadOffer{At: ui.Ago(o.At, s.now),
-			Text: fmt.Sprintf("%s was offered this job, told so %s, and did not take it:", o.Factory, web.Plural(o.Deliveries, "time", "times"))})
+			Text: fmt.Sprintf("%s was offered this job, told so %s, and did not take it:", o.Factory, told)})
 	}
 	if len(s.Attempts) > 0 {
 		s.explainLast(p)
