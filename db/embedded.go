@@ -29,6 +29,8 @@ const (
 var embeddedSettings = []string{
 	"listen_addresses=", "port=" + embeddedPort, "unix_socket_permissions=0700",
 	"fsync=on", "full_page_writes=on", "synchronous_commit=on",
+	// What follows the log for backups and falls behind must not fill the disk: it begins anew then.
+	"max_slot_wal_keep_size=2GB",
 	"jit=off", "random_page_cost=1.1", "autovacuum_naptime=10s", "logging_collector=off", "log_destination=stderr",
 }
 

@@ -55,15 +55,24 @@ func (a *account) command(ctx context.Context, program string, args ...string) *
 	return cmd
 }
 
-// own gives path to the account, for it alone.
+// own gives a directory to the account, for it alone.
 func (a *account) own(path string) error {
-	if a.switches {
-		if err := os.Lchown(path, int(a.uid), int(a.gid)); err != nil {
-			return fmt.Errorf("giving %s to the user %s: %w", path, a.name, err)
-		}
+	if err := a.give(path); err != nil {
+		return err
 	}
 	if err := os.Chmod(path, 0o700); err != nil {
 		return fmt.Errorf("closing %s to others: %w", path, err)
+	}
+	return nil
+}
+
+// give makes the account the owner of path.
+func (a *account) give(path string) error {
+	if !a.switches {
+		return nil
+	}
+	if err := os.Lchown(path, int(a.uid), int(a.gid)); err != nil {
+		return fmt.Errorf("giving %s to the user %s: %w", path, a.name, err)
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ type cluster struct {
 }
 
 func (c cluster) data() string    { return filepath.Join(c.dir, "data") }
+func (c cluster) fresh() string   { return filepath.Join(c.dir, "data.new") } // made there before it takes its place
 func (c cluster) pidFile() string { return filepath.Join(c.data(), "postmaster.pid") }
 
 // lockFile belongs to the processes of the server; see claim.
@@ -93,7 +94,7 @@ func (c cluster) create(ctx context.Context, bin binaries, lock *os.File) error 
 	if _, err := os.Stat(filepath.Join(c.data(), "PG_VERSION")); err == nil {
 		return c.recordPlace()
 	}
-	fresh := filepath.Join(c.dir, "data.new")
+	fresh := c.fresh()
 	if err := os.RemoveAll(fresh); err != nil {
 		return fmt.Errorf("clearing an unfinished database: %w", err)
 	}

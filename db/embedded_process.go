@@ -19,8 +19,11 @@ const (
 	startTries = 5
 	// logLimit is the size at which the server's log is put aside at a start.
 	logLimit = 10 << 20
-	// tailLimit is how much of the log is searched for the reason of a failure.
-	tailLimit = 4 << 10
+	// tailLimit is how many bytes of the log are searched for the reason of a failure, tailLines how
+	// many lines of them at most, and reasonLines how many an error says.
+	tailLimit   = 4 << 10
+	tailLines   = 20
+	reasonLines = 3
 )
 
 // start runs the server, which inherits the cluster's lock, and waits until it
@@ -77,7 +80,7 @@ func (e *Embedded) startOnce(ctx context.Context, lock *os.File, settings []stri
 			return nil
 		}
 		if e.reap(syscall.WNOHANG); e.child == 0 {
-			return fmt.Errorf("PostgreSQL ended at its start (see %s): %s", e.cluster.log, tail(e.cluster.log))
+			return fmt.Errorf("PostgreSQL ended at its start (see %s): %s", e.cluster.log, tail(e.cluster.log, reasonLines))
 		}
 		if signal.Sleep(ctx, pollEvery) != nil {
 			_ = syscall.Kill(e.pid, syscall.SIGQUIT)
@@ -151,8 +154,8 @@ func openServerLog(path string) (*os.File, error) {
 	return f, nil
 }
 
-// tail returns the end of the server's log, for an error's text.
-func tail(path string) string {
+// tail returns the last lines of the server's log, for an error's text.
+func tail(path string, lines int) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return "no log"
@@ -162,5 +165,5 @@ func tail(path string) string {
 		_, _ = f.Seek(-tailLimit, io.SeekEnd)
 	}
 	text, _ := io.ReadAll(f)
-	return lastLines(string(text), 3)
+	return lastLines(string(text), lines)
 }

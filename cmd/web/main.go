@@ -26,11 +26,19 @@ const usage = `Usage: fleetboard [command]
               --yes does not ask
   estimates --replay
               estimate past jobs, each by those that ended before it, and compare with what they cost
+  backup TARGET
+              write a backup, while servers run, to a directory, a new file *.tar or s3://bucket/prefix;
+              without TARGET to FLEETBOARD_BACKUP_URL
+  restore SOURCE
+              restore the newest backup into an empty data directory or database, and audit it
+              --at TIME as it was at that second; --without-key where the secret key is lost
+  doctor      say when the last good backup was made, what it covers and how disk, schema and clock are
+              --try-restore restores the newest into a temporary directory and audits it; --in DIR there
   ready       ask the server that runs by the same environment whether it can do its work
   version     print the version of the program and of its schema
   help        print this
 
-All are configured by the same environment. audit, verify-log, show and estimates only read,
+All are configured by the same environment. audit, verify-log, show, estimates and doctor only read,
 but for --repair, also while servers run. Exit codes: 0 all is well, 1 something differs or the server
 failed, 2 it was not possible to look.
 `
@@ -62,6 +70,12 @@ func run(ctx context.Context, args, environ []string, in io.Reader, out, logs io
 			return show(ctx, args[1:], environ, out, logs)
 		case "estimates":
 			return replayEstimates(ctx, args[1:], environ, out, logs)
+		case "backup":
+			return backUp(ctx, args[1:], environ, out, logs)
+		case "restore":
+			return restore(ctx, args[1:], environ, out, logs)
+		case "doctor":
+			return doctor(ctx, args[1:], environ, out, logs)
 		case "accept-log":
 			return acceptLog(ctx, args[1:], environ, in, out, logs)
 		}

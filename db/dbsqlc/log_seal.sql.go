@@ -37,6 +37,50 @@ func (q *Queries) EventIDsOfJob(ctx context.Context, db DBTX, workspaceID uuid.U
 	return items, nil
 }
 
+const logEnds = `-- name: LogEnds :many
+SELECT w.id AS workspace_id, w.slug, coalesce(e.id, 0)::bigint AS position, coalesce(s.number, 0)::bigint AS block,
+    coalesce(s.digest, '')::bytea AS digest
+FROM workspace w
+LEFT JOIN LATERAL (SELECT l.id FROM event l WHERE l.workspace_id = w.id ORDER BY l.id DESC LIMIT 1) e ON true
+LEFT JOIN LATERAL (SELECT h.number, h.digest FROM log_seal h WHERE h.workspace_id = w.id ORDER BY h.number DESC LIMIT 1) s ON true
+ORDER BY w.id
+`
+
+type LogEndsRow struct {
+	WorkspaceID uuid.UUID
+	Slug        string
+	Position    int64
+	Block       int64
+	Digest      []byte
+}
+
+// How far the log of each workspace goes, and how far it is sealed; zero where it has nothing yet.
+func (q *Queries) LogEnds(ctx context.Context, db DBTX) ([]LogEndsRow, error) {
+	rows, err := db.Query(ctx, logEnds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []LogEndsRow{}
+	for rows.Next() {
+		var i LogEndsRow
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.Slug,
+			&i.Position,
+			&i.Block,
+			&i.Digest,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const logFoldAppend = `-- name: LogFoldAppend :exec
 INSERT INTO log_fold (workspace_id, event_id, event_digest, removed_ids, signer, signature)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -94,6 +138,38 @@ func (q *Queries) LogFolds(ctx context.Context, db DBTX, workspaceID uuid.UUID, 
 			&i.Signer,
 			&i.Signature,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const logNewest = `-- name: LogNewest :many
+SELECT e.id, coalesce(j.key, '')::text AS job
+FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+WHERE e.workspace_id = $1 ORDER BY e.id DESC LIMIT $2
+`
+
+type LogNewestRow struct {
+	ID  int64
+	Job string
+}
+
+// The newest events of a log, the newest first, each with the job that it is about; ” where it is about none.
+func (q *Queries) LogNewest(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]LogNewestRow, error) {
+	rows, err := db.Query(ctx, logNewest, workspaceID, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []LogNewestRow{}
+	for rows.Next() {
+		var i LogNewestRow
+		if err := rows.Scan(&i.ID, &i.Job); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

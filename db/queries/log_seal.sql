@@ -68,3 +68,18 @@ ORDER BY event_id;
 
 -- name: EventIDsOfJob :many
 SELECT id FROM event WHERE workspace_id = @workspace_id AND job_id = @job_id::uuid ORDER BY id;
+
+-- name: LogEnds :many
+-- How far the log of each workspace goes, and how far it is sealed; zero where it has nothing yet.
+SELECT w.id AS workspace_id, w.slug, coalesce(e.id, 0)::bigint AS position, coalesce(s.number, 0)::bigint AS block,
+    coalesce(s.digest, '')::bytea AS digest
+FROM workspace w
+LEFT JOIN LATERAL (SELECT l.id FROM event l WHERE l.workspace_id = w.id ORDER BY l.id DESC LIMIT 1) e ON true
+LEFT JOIN LATERAL (SELECT h.number, h.digest FROM log_seal h WHERE h.workspace_id = w.id ORDER BY h.number DESC LIMIT 1) s ON true
+ORDER BY w.id;
+
+-- name: LogNewest :many
+-- The newest events of a log, the newest first, each with the job that it is about; '' where it is about none.
+SELECT e.id, coalesce(j.key, '')::text AS job
+FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+WHERE e.workspace_id = @workspace_id ORDER BY e.id DESC LIMIT @max_rows;

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/backup"
 	"github.com/fleetboard/fleetboard/internal/coordinator"
 	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
 	"github.com/fleetboard/fleetboard/internal/fleet"
@@ -44,6 +45,8 @@ type pageData struct {
 	version string
 	// wakeups is how those of other processes reach this one.
 	wakeups notifier.Status
+	// backups is how those stand that the server makes; nil where it makes none.
+	backups *backup.Status
 	hours   []coordinator.QueueHour // of the queue, the oldest first
 	lines   []coordinator.LogLine
 	older   int64 // the id before which there are more, 0 at the end
@@ -67,6 +70,9 @@ func (s pageData) model() view.Status {
 		}
 	}
 	m.Wakeups, m.LastMessage = wakeupsText(s.wakeups), ui.Ago(s.wakeups.LastMessageAt, s.now)
+	if s.backups != nil {
+		m.Backups, m.BackupNote = backupsModel(*s.backups, s.now), backupNote(*s.backups)
+	}
 	s.health(&m)
 	m.Charts = s.charts()
 	if s.canRun {
@@ -81,6 +87,30 @@ func seatsAfter(snap fleet.Snapshot) string {
 		return ""
 	}
 	return ", " + web.FreeSeats(snap)
+}
+
+// backupsModel says what can be restored.
+func backupsModel(is backup.Status, now time.Time) *view.Backups {
+	m := &view.Backups{}
+	if is.LastEnded.IsZero() {
+		m.None = "None yet"
+		return m
+	}
+	m.Last = ui.Ago(is.LastEnded, now)
+	if !is.Reached.IsZero() {
+		m.Reached = ui.Ago(is.Reached, now)
+	}
+	return m
+}
+
+// backupNote says that backups are not made; the reason names places of the machine, which are not for
+// everybody who reads the board.
+func backupNote(is backup.Status) ui.Sentence {
+	if is.Problem == "" {
+		return nil
+	}
+	return ui.Say(ui.Strong("Backups are not made. "), ui.T("Work goes on. What is in the way is said by the server's log and by "),
+		ui.Key("fleetboard doctor"), ui.T(". It began"), ui.Moment(ui.Day(is.Since)), ui.T("."))
 }
 
 // wakeupsText says how wake-ups travel, and what goes on without them.

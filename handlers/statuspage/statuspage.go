@@ -69,6 +69,13 @@ func (s site) read(ctx context.Context, r web.Request) (d pageData, err error) {
 	}
 	d.took = time.Since(asked)
 	d.wakeups = s.Coordinator.Transport()
+	if s.Backups != nil {
+		is, err := s.Backups()
+		if err != nil {
+			return d, err
+		}
+		d.backups = &is
+	}
 	if d.now = d.status.Now; d.now.IsZero() {
 		d.now = r.Now()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/edge"
 	"github.com/fleetboard/fleetboard/internal/accounts"
 	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/internal/backup"
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/coordinator"
@@ -60,6 +61,8 @@ type Deps struct {
 
 	// Ready reports whether the server can answer, for /readyz.
 	Ready func(context.Context) error
+	// Backups says how the backups stand that the server makes by itself; nil where it makes none.
+	Backups func() (backup.Status, error)
 	// Done is closed when the server stops: live streams end then. Nil is a
 	// server that never stops.
 	Done <-chan struct{}

@@ -22,6 +22,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
 	"github.com/fleetboard/fleetboard/internal/accounts/setup"
+	"github.com/fleetboard/fleetboard/internal/backup"
 	"github.com/fleetboard/fleetboard/internal/runloop"
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
@@ -150,11 +151,16 @@ func (a *App) build(ctx context.Context, cfg Config) error {
 func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 	url := cfg.DatabaseURL
 	if url == "" {
+		if err := backup.CheckFinished(cfg.DataDir); err != nil {
+			return err
+		}
 		if a.embedded, err = db.StartEmbedded(ctx, cfg.DataDir, a.log); err != nil {
 			return err
 		}
 		url = a.embedded.URL()
 		a.clusterDir = a.embedded.Dir()
+	} else if err := db.CheckFinished(ctx, url); err != nil {
+		return err
 	}
 	if err := db.Migrate(ctx, url); err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -181,6 +187,7 @@ func (a *App) serve(cfg Config) {
 	pages.Version = Version()
 	pages.EnrolmentTokenFile = cfg.EnrolmentTokenFile()
 	pages.Ready = a.readiness()
+	pages.Backups = a.backupStatus(cfg)
 	pages.Done = a.done
 	pages.Quota = limits
 	pages.Turns = a.turns
@@ -209,6 +216,7 @@ func (a *App) serve(cfg Config) {
 		{Name: "coordinator", Run: a.services.Coordinator.Run},
 	}
 	tasks = append(tasks, a.answerKEDA()...)
+	tasks = append(tasks, a.keepBackups(cfg)...)
 	a.run(append(tasks, a.answerMetrics(mux, guard)...)...)
 }
 

@@ -52,6 +52,7 @@ type Config struct {
 	Keys      KeyConfig
 	Blobs     BlobConfig
 	Transport TransportConfig
+	Backup    BackupConfig
 }
 
 // LoadConfig reads the configuration out of an environment. The error names
@@ -74,6 +75,7 @@ func LoadConfig(environ map[string]string) (Config, error) {
 		c.Keys.check(),
 		c.Blobs.check(),
 		c.Transport.check(),
+		c.Backup.check(),
 	)
 	if err != nil {
 		return Config{}, err

@@ -24,7 +24,7 @@ func TestConfigDefaults(t *testing.T) {
 		{map[string]string{"HOME": "/home/ada", "FLEETBOARD_DATA_DIR": "/srv/fb"}, "/srv/fb"},
 	} {
 		got, err := LoadConfig(c.environ)
-		if diff := cmp.Diff(Config{Listen: "127.0.0.1:8080", DataDir: c.want, OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200}, Blobs: BlobConfig{MaxMB: 64, TotalMB: 5120}, Transport: TransportConfig{Name: "listen"}}, got); err != nil || diff != "" {
+		if diff := cmp.Diff(Config{Listen: "127.0.0.1:8080", DataDir: c.want, OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200}, Blobs: BlobConfig{MaxMB: 64, TotalMB: 5120}, Transport: TransportConfig{Name: "listen"}, Backup: BackupConfig{Hours: 24, Keep: 7}}, got); err != nil || diff != "" {
 			t.Errorf("%v: %v (-want +got):\n%s", c.environ, err, diff)
 		}
 	}
@@ -63,12 +63,15 @@ func TestConfigReadsEveryVariable(t *testing.T) {
 		"FLEETBOARD_BLOBS_URL": "s3://bucket?region=eu-1", "FLEETBOARD_BLOB_MAX": "10", "FLEETBOARD_BLOBS_TOTAL": "100",
 		"AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "SK",
 		"FLEETBOARD_TRANSPORT": "nats", "FLEETBOARD_NATS_URL": "tls://one:4222,tls://two:4222",
+		"FLEETBOARD_BACKUP_URL": "/backup", "FLEETBOARD_BACKUP_HOURS": "6", "FLEETBOARD_BACKUP_KEEP": "28",
+		"FLEETBOARD_BACKUP_PASSPHRASE_FILE": "/passphrase", "FLEETBOARD_BACKUP_DATABASE_URL": "postgres://reader@db/fb",
 	})
 	want := Config{Listen: ":9000", DatabaseURL: "postgres://owner@db/fb", AppDatabaseURL: "postgresql://app@pooler/fb",
 		DataDir: "/srv/fb", SecretKeyText: key, AdminEmail: "ada@example.com", AdminPassword: "quite long enough",
 		OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200, MetricsListen: ":9090"},
 		Blobs:     BlobConfig{URL: "s3://bucket?region=eu-1", MaxMB: 10, TotalMB: 100, AccessKey: "AK", SecretKey: "SK"},
-		Transport: TransportConfig{Name: "nats", NATSURL: "tls://one:4222,tls://two:4222"}}
+		Transport: TransportConfig{Name: "nats", NATSURL: "tls://one:4222,tls://two:4222"},
+		Backup:    BackupConfig{URL: "/backup", Hours: 6, Keep: 28, PassphrasePath: "/passphrase", DatabaseURL: "postgres://reader@db/fb"}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/backup"
 )
 
 // inspectConns is the size of the connection pool of an inspection, which reads one page after
@@ -19,32 +20,51 @@ const inspectConns = 2
 // Inspect calls read with the database that the configuration names, whether servers use
 // it or not. It makes no database and changes no schema. The error is that of read, or
 // says why there was nothing to read.
-func Inspect(ctx context.Context, cfg Config, log *slog.Logger, read func(*db.DB) error) (err error) {
-	url := cfg.DatabaseURL
-	if url == "" {
-		if err := requireDatabase(cfg.DataDir); err != nil {
+func Inspect(ctx context.Context, cfg Config, log *slog.Logger, read func(*db.DB) error) error {
+	return visit(ctx, cfg, log, func(at place) error {
+		if err := db.CheckSchema(ctx, at.url); err != nil {
 			return err
 		}
-		embedded, err := db.StartEmbedded(ctx, cfg.DataDir, log)
+		d, err := db.Open(ctx, db.Options{OwnerURL: at.url, AppURL: cfg.AppDatabaseURL, MaxConns: inspectConns})
 		if err != nil {
+			return fmt.Errorf("open database: %w", err)
+		}
+		defer d.Close()
+		return read(d)
+	})
+}
+
+// place is where the database is.
+type place struct {
+	url string // the owner's login
+	// cluster is the directory of an embedded one, "" else.
+	cluster string
+}
+
+// visit calls do with the place of the database, whose embedded server runs meanwhile.
+func visit(ctx context.Context, cfg Config, log *slog.Logger, do func(place) error) (err error) {
+	if cfg.DatabaseURL != "" {
+		if err := db.CheckFinished(ctx, cfg.DatabaseURL); err != nil {
 			return err
 		}
-		defer func() {
-			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout) // ctx may have ended
-			defer cancel()
-			err = errors.Join(err, embedded.Stop(limited))
-		}()
-		url = embedded.URL()
+		return do(place{url: cfg.DatabaseURL})
 	}
-	if err := db.CheckSchema(ctx, url); err != nil {
+	if err := backup.CheckFinished(cfg.DataDir); err != nil {
 		return err
 	}
-	d, err := db.Open(ctx, db.Options{OwnerURL: url, AppURL: cfg.AppDatabaseURL, MaxConns: inspectConns})
-	if err != nil {
-		return fmt.Errorf("open database: %w", err)
+	if err := requireDatabase(cfg.DataDir); err != nil {
+		return err
 	}
-	defer d.Close()
-	return read(d)
+	embedded, err := db.StartEmbedded(ctx, cfg.DataDir, log)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout) // ctx may have ended
+		defer cancel()
+		err = errors.Join(err, embedded.Stop(limited))
+	}()
+	return do(place{url: embedded.URL(), cluster: embedded.Dir()})
 }
 
 // requireDatabase refuses a data directory without a database: a new one would be empty.

@@ -25,12 +25,25 @@ type Status struct {
 	// LastMessage is when the last wake-up came.
 	LastMessage ui.When
 
+	// Backups is nil where the server makes none.
+	Backups *Backups
+	// BackupNote says why none are made; empty where all is well.
+	BackupNote ui.Sentence
+
 	Charts   Charts
 	Counters []Counter // of the term; empty where nothing was done
 	// Recover is where the button goes, "" for who may not.
 	Recover string
 	// Log is nil for who may not read it.
 	Log *Log
+}
+
+// Backups are those that the server makes by itself.
+type Backups struct {
+	None string // said where there is none yet, else ""
+	Last ui.When
+	// Reached is up to when any second can be restored; zero where the log is not archived yet.
+	Reached ui.When
 }
 
 // Charts are of the last 24 hours; empty where nothing is known of them.

@@ -24,6 +24,9 @@ const (
 	// maxTries is how often a request is sent that the store does not answer.
 	maxTries = 3
 
+	// forbidden is the status of a request that the credentials do not allow.
+	forbidden = 403
+
 	// rangeNotSatisfiable is the status of a range that begins behind the end.
 	rangeNotSatisfiable = 416
 

@@ -1,0 +1,120 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/fleetboard/fleetboard/internal/runloop"
+	"github.com/fleetboard/fleetboard/internal/signal"
+)
+
+const (
+	// keeperLock is the file of a data directory that the process locks which keeps its backups.
+	keeperLock = "backup.lock"
+	// takeTimeout bounds a backup that is made by the clock.
+	takeTimeout = 24 * time.Hour
+	// turnEvery is how often the other processes of a data directory try to take the lock.
+	turnEvery = 5 * time.Second
+)
+
+// Plan says which backups a server makes by itself.
+type Plan struct {
+	Address Address
+	// Every is the time from one backup to the next, Keep how many there are.
+	Every time.Duration
+	Keep  int
+	// DataDir is where the processes of the embedded server meet.
+	DataDir string
+}
+
+// Keeper archives the log of an embedded server and backs it up by the clock.
+type Keeper struct {
+	plan   Plan
+	server Server
+	log    *slog.Logger
+	status *statusFile
+	begun  chan struct{} // a chain has begun, which has no backup yet
+}
+
+// NewKeeper returns the keeper of a server.
+func NewKeeper(plan Plan, server Server, log *slog.Logger) *Keeper {
+	return &Keeper{plan: plan, server: server, log: log, status: newStatusFile(plan.DataDir, plan.Address.Text),
+		begun: make(chan struct{}, 1)}
+}
+
+// Run keeps the backups until ctx ends. Of all processes with the data directory one does so at a time.
+func (k *Keeper) Run(ctx context.Context) error {
+	lock, err := k.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	return runloop.Keep(ctx, k.log,
+		runloop.Task{Name: "log archive", Run: k.follow},
+		runloop.Task{Name: "backup clock", Run: func(ctx context.Context) error {
+			return runloop.Run(ctx, k.log, runloop.Loop{Name: "backups", Every: min(k.plan.Every, time.Minute), Timeout: takeTimeout,
+				Kick: k.begun, Do: k.takeWhenDue})
+		}})
+}
+
+// turn waits for the lock.
+func (k *Keeper) turn(ctx context.Context) (*os.File, error) {
+	lock, err := os.OpenFile(filepath.Join(k.plan.DataDir, keeperLock), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("keep backups: %w", err)
+	}
+	for {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return lock, nil
+		}
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = signal.Sleep(ctx, turnEvery)
+		}
+		if err != nil {
+			_ = lock.Close()
+			return nil, err
+		}
+	}
+}
+
+// takeWhenDue makes a backup where the newest is too old, or does not begin the log that is archived now.
+func (k *Keeper) takeWhenDue(ctx context.Context) (err error) {
+	defer func() { k.status.note(partBackups, err) }()
+	store, err := k.plan.Address.Open()
+	if err != nil {
+		return err
+	}
+	chain, err := chainAt(ctx, k.server.URL, store)
+	if err != nil || chain == "" {
+		return err // the log comes first
+	}
+	list, err := List(ctx, store)
+	if err != nil {
+		return err
+	}
+	if n := len(list); n > 0 {
+		newest := list[n-1]
+		k.status.backup(newest.Manifest)
+		if newest.Copy != nil && newest.Copy.Chain == chain && time.Since(newest.Begun) < k.plan.Every {
+			return nil
+		}
+	}
+	to, err := k.plan.Address.Create()
+	if err != nil {
+		return err
+	}
+	m, err := Take(ctx, k.server, to, func(string, int64, int64) {})
+	if err != nil {
+		return err
+	}
+	k.status.backup(m)
+	k.log.InfoContext(ctx, "a backup was made", "backup", m.ID, "bytes", m.Size(), "seconds", int(m.Ended.Sub(m.Begun).Seconds()))
+	return prune(ctx, store, m, k.plan.Keep)
+}
