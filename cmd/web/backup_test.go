@@ -2,20 +2,25 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/hex"
 	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/internal/app"
 	"github.com/fleetboard/fleetboard/internal/backup"
+	"github.com/fleetboard/fleetboard/internal/eventlog/seal"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/signal"
@@ -129,10 +134,17 @@ type server struct {
 	*machine
 	app     *app.App
 	dataDir string
+	url     string // of the database, for a superuser
 	who     tenancy.Principal
 }
 
 func (m *machine) serve(changes map[string]string) *server {
+	m.t.Helper()
+	return m.serveOver("", changes)
+}
+
+// serveOver starts a server whose database a superuser reaches by an address; "" is the embedded one.
+func (m *machine) serveOver(url string, changes map[string]string) *server {
 	m.t.Helper()
 	environ := map[string]string{}
 	for _, line := range m.environ(changes) {
@@ -143,7 +155,7 @@ func (m *machine) serve(changes map[string]string) *server {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	s := &server{machine: m, dataDir: cfg.DataDir}
+	s := &server{machine: m, dataDir: cfg.DataDir, url: cmp.Or(url, embeddedURL(cfg.DataDir))}
 	if s.app, err = app.Start(m.t.Context(), cfg, slog.New(slog.NewTextHandler(m.t.Output(), nil))); err != nil {
 		m.t.Fatal(err)
 	}
@@ -162,16 +174,16 @@ func (s *server) close() {
 	}
 }
 
-// url returns the address of the database for its owner.
-func (s *server) url() string {
-	query := url.Values{"host": {filepath.Join(s.dataDir, "postgres", "run")}, "port": {"5432"}}
+// embeddedURL returns the address of the database in a data directory.
+func embeddedURL(dataDir string) string {
+	query := url.Values{"host": {filepath.Join(dataDir, "postgres", "run")}, "port": {"5432"}}
 	return "postgres://fleetboard@/fleetboard?" + query.Encode()
 }
 
 // ask returns the first value that a statement gives.
 func (s *server) ask(sql string, args ...any) (text string) {
 	s.t.Helper()
-	conn, err := pgx.Connect(s.t.Context(), s.url())
+	conn, err := pgx.Connect(s.t.Context(), s.url)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -226,33 +238,115 @@ func (s *server) archivedUntil(store string, at time.Time) {
 	})
 }
 
-// A server that archives its log is restored, from another machine's point of view, as it was at a named
-// second: with the jobs of that second and no later ones, with equal seals, and it says which are missing.
+// exec runs a statement.
+func (s *server) exec(sql string, args ...any) {
+	s.t.Helper()
+	conn, err := pgx.Connect(s.t.Context(), s.url)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer conn.Close(s.t.Context())
+	if _, err := conn.Exec(s.t.Context(), sql, args...); err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// fill adds so many MB to the database.
+func (s *server) fill(megabytes int) {
+	s.t.Helper()
+	s.exec("CREATE TABLE IF NOT EXISTS filler (content text)")
+	s.exec("ALTER TABLE filler ALTER content SET STORAGE EXTERNAL")
+	s.exec(`INSERT INTO filler SELECT (SELECT string_agg(md5(n::text || i::text), '') FROM generate_series(1, 4096) i WHERE n > 0)
+		FROM generate_series(1, 8 * $1::int) n`, megabytes)
+}
+
+// backupMade waits until the server has made a backup, other than one that is known, which ended in the past.
+func (s *server) backupMade(known string) (id string) {
+	s.t.Helper()
+	eventually(s.t, "a backup was made", func() bool {
+		is, err := backup.ReadStatus(s.dataDir)
+		id = is.LastID
+		return err == nil && id != "" && id != known && time.Now().After(is.LastEnded)
+	})
+	return id
+}
+
+// megabytes is how large the database is that is restored; make soak takes 1 GB.
+func megabytes(t *testing.T) int {
+	t.Helper()
+	text := cmp.Or(os.Getenv("FLEETBOARD_RESTORE_MB"), "8")
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A server that archives its log is restored, on another machine as it were, as it was at a named second:
+// with the jobs of that second and no later ones, with equal seals, and it says which are missing.
 func TestANamedSecondIsRestored(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	store := m.mkdir("store")
+	store, size := m.mkdir("store"), megabytes(t)
+	before := m.serve(nil)
+	before.fill(size * 7 / 8)
+	before.close()
 	s := m.serve(map[string]string{"FLEETBOARD_BACKUP_URL": store})
 	s.create("first")
-	eventually(t, "a backup was made, and ended in the past", func() bool {
-		is, err := backup.ReadStatus(s.dataDir)
-		return err == nil && is.LastID != "" && time.Now().After(is.LastEnded)
-	})
+	s.backupMade("")
+	eventually(t, "the log is sealed", func() bool { return s.ask("SELECT (count(*) > 1)::text FROM log_seal") == "true" })
+	s.fill(size / 8)
 	at := s.create("second")
 	last := s.create("third")
 	s.archivedUntil(store, last)
 
 	to := map[string]string{"FLEETBOARD_DATA_DIR": m.path("restored")}
-	m.run(to, "restore", store, "--at", at.Format(time.RFC3339Nano)).wants(t, 0, "Restored the backup", "Missing in", "FB-3",
-		"     0  lease", "     0  log", "     0  state")
+	began := time.Now()
+	told := m.run(to, "restore", store, "--at", at.Format(time.RFC3339Nano))
+	took := time.Since(began)
+	told.wants(t, 0, "Restored the backup", "Missing in", "FB-3", "     0  lease", "     0  log", "     0  state")
+	m.compareSeals(s, to)
 	restored := m.serve(to)
 	if got := restored.titles(); got != "first second" {
 		t.Errorf("restored are %q", got)
 	}
-	restored.close()
+	bytes := restored.ask("SELECT (pg_database_size(current_database()) >> 20)::text")
+	t.Logf("%s MB were restored to a named second, and audited, in %s", bytes, took.Round(100*time.Millisecond))
 
 	whole := map[string]string{"FLEETBOARD_DATA_DIR": m.path("whole")}
 	m.run(whole, "restore", store).wants(t, 0, "Nothing is missing")
 	m.run(map[string]string{"FLEETBOARD_BACKUP_URL": store}, "doctor", "--try-restore", "--in", m.disk).
 		wants(t, 0, "the newest of 1 ended", "any second from", "Restored the backup")
+	never := map[string]string{"FLEETBOARD_DATA_DIR": m.path("never")}
+	m.run(never, "restore", store, "--at", at.Add(-24*time.Hour).Format(time.RFC3339)).wants(t, 2, "the oldest backup was finished at")
+	s.close()
+	m.run(never, "restore", store, "--at", time.Now().Format(time.RFC3339Nano)).wants(t, 2, "the archived log ends at")
+}
+
+// compareSeals compares the last sealed block of a restored database with that of its origin. Blocks are
+// chained: where one is the same, so are all before it.
+func (m *machine) compareSeals(origin *server, restored map[string]string) {
+	m.t.Helper()
+	environ := map[string]string{}
+	for _, line := range m.environ(restored) {
+		name, value, _ := strings.Cut(line, "=")
+		environ[name] = value
+	}
+	cfg, err := app.LoadConfig(environ)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	err = app.Inspect(m.t.Context(), cfg, slog.New(slog.DiscardHandler), func(d *db.DB) error {
+		ends, err := seal.Ends(m.t.Context(), d)
+		for _, e := range ends {
+			was := origin.ask("SELECT encode(digest, 'hex') FROM log_seal WHERE number = $1", e.Block)
+			if e.Block == 0 || was != hex.EncodeToString(e.Digest) {
+				m.t.Errorf("block %d is %x and was %s", e.Block, e.Digest, was)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
 }
