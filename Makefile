@@ -84,12 +84,13 @@ test-gitea: $(BIN)/gotestsum
 # What is fuzzed: each package and target there is. One that fails leaves its input under testdata.
 FUZZ = $(shell grep -roE --include='*_test.go' '^func Fuzz\w+' $(CODE) | sed -E 's,/[^/]+:func ,:,')
 
-## soak: everything raced, twenty thousand random lives of jobs and ten thousand of money against their models (about a quarter of an hour each), and each fuzz target for FLEETBOARD_FUZZ_TIME (60s)
+## soak: everything raced, twenty thousand random lives of jobs and ten thousand of money against their models (about a quarter of an hour each), a restore of 1 GB to a named second, and each fuzz target for FLEETBOARD_FUZZ_TIME (60s)
 .PHONY: soak
 soak:
 	@FLEETBOARD_ISOLATION_CROSSINGS=10000 go test -race -count=1 -p 2 -timeout 1h ./db/... ./handlers/... ./internal/... ./views/...
 	@FLEETBOARD_LIFE_SEQUENCES=$${FLEETBOARD_LIFE_SEQUENCES:-20000} go test -count=1 -v -timeout 2h -run 'TestWholeLives|TestMutantsAreFound' ./e2e/life
 	@FLEETBOARD_LEDGER_LIVES=$${FLEETBOARD_LEDGER_LIVES:-10000} go test -count=1 -timeout 2h ./e2e/ledger
+	@FLEETBOARD_RESTORE_MB=$${FLEETBOARD_RESTORE_MB:-1024} go test -count=1 -v -timeout 30m -run TestANamedSecondIsRestored ./cmd/web | grep -v level=
 	@set -e; for target in $(FUZZ); do \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime "$${FLEETBOARD_FUZZ_TIME:-60s}" "./$${target%:*}"; done
 

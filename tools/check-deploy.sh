@@ -5,10 +5,12 @@ cd "$(dirname "$0")/.."
 if command -v systemd-analyze >/dev/null; then
     unit=$(mktemp -d)
     trap 'rm -rf "$unit"' EXIT
-    sed 's,/usr/local/bin/fleetboard,/bin/true,' deploy/systemd/fleetboard.service >"$unit/fleetboard.service"
-    systemd-analyze verify "$unit/fleetboard.service"
+    for file in deploy/systemd/*; do
+        sed 's,/usr/local/bin/fleetboard,/bin/true,' "$file" >"$unit/${file##*/}"
+    done
+    systemd-analyze verify "$unit"/*
 else
-    echo "no systemd here: the unit was not read"
+    echo "no systemd here: the units were not read"
 fi
 cd deploy/check
 go test ./...

@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/backup"
+	"github.com/fleetboard/fleetboard/internal/blobs/s3/s3test"
 )
 
 // Where the disk of the backups is full, work goes on and the status says so; when there is room again the
@@ -70,6 +72,21 @@ func TestAFullDiskOfBackupsStopsNobody(t *testing.T) {
 	m.run(map[string]string{"FLEETBOARD_DATA_DIR": m.path("again")}, "restore", store).wants(t, 0, "Restored the backup "+second, "Nothing is missing")
 }
 
+// A bucket keeps backups and the log as a directory does.
+func TestABucketKeepsBackups(t *testing.T) {
+	t.Parallel()
+	m, bucket := newMachine(t), s3test.Serve(t)
+	m.env["AWS_ACCESS_KEY_ID"], m.env["AWS_SECRET_ACCESS_KEY"] = "key", "secret"
+	s := m.serve(map[string]string{"FLEETBOARD_BACKUP_URL": bucket.Address(), "FLEETBOARD_BACKUP_PASSPHRASE_FILE": write(t, m.path("passphrase"), "correct horse")})
+	s.backupMade("")
+	at := s.create("first")
+	last := s.create("second")
+	s.archivedUntil(bucket.Address(), last)
+	m.run(nil, "backup", bucket.Address()).wants(t, 0, "as far as the log is archived")
+	m.run(map[string]string{"FLEETBOARD_DATA_DIR": m.path("restored")}, "restore", bucket.Address(), "--at", at.Format(time.RFC3339Nano)).
+		wants(t, 0, "FB-2")
+}
+
 // What a backup has is a base backup like any other: PostgreSQL's own program finds it whole.
 func TestPostgreSQLVerifiesABackup(t *testing.T) {
 	t.Parallel()
@@ -97,7 +114,7 @@ func TestPostgreSQLVerifiesABackup(t *testing.T) {
 	}
 	for in := tar.NewReader(io.MultiReader(parts...)); ; {
 		head, err := in.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/internal/app"
 	"github.com/fleetboard/fleetboard/internal/backup"
+	"github.com/fleetboard/fleetboard/internal/blobs/s3"
 	"github.com/fleetboard/fleetboard/internal/eventlog/seal"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -225,7 +226,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 func (s *server) archivedUntil(store string, at time.Time) {
 	s.t.Helper()
 	eventually(s.t, "the log is archived", func() bool {
-		from, err := backup.Address{Text: store}.Open()
+		from, err := backup.Address{Text: store, Credentials: s3.Credentials{AccessKey: "key", SecretKey: "secret"}}.Open()
 		if err != nil {
 			return false
 		}

@@ -109,8 +109,8 @@ func backupNote(is backup.Status) ui.Sentence {
 	if is.Problem == "" {
 		return nil
 	}
-	return ui.Say(ui.Strong("Backups are not made. "), ui.T("Work goes on. What is in the way is said by the server's log and by "),
-		ui.Key("fleetboard doctor"), ui.T(". It began"), ui.Moment(ui.Day(is.Since)), ui.T("."))
+	return ui.Say(ui.Strong("Backups are not made since "), ui.Moment(ui.Day(is.Since)),
+		ui.T(". Work goes on. The server's log and "), ui.Key("fleetboard doctor"), ui.T(" say what is in the way."))
 }
 
 // wakeupsText says how wake-ups travel, and what goes on without them.

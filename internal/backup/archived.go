@@ -13,6 +13,7 @@ import (
 // archivedLog is the log that goes on from the end of a backup; empty where there is none.
 type archivedLog struct {
 	store Store
+	chain string
 	state chainState
 	// first is where the first segment begins that the backup does not have itself.
 	first replication.LSN
@@ -58,8 +59,8 @@ func (l *archivedLog) find(ctx context.Context, c *Copy, state chainState) error
 	if err != nil {
 		return err
 	}
-	l.state, l.first = state, (end - 1).Segment(c.SegmentSize).Plus(c.SegmentSize)
-	all, err := logFiles(ctx, l.store, c.Chain, c.SegmentSize)
+	l.chain, l.state, l.first = c.Chain, state, (end - 1).Segment(c.SegmentSize).Plus(c.SegmentSize)
+	all, err := logFiles(ctx, l.store, c.Chain+"/", c.SegmentSize)
 	for _, f := range all {
 		if f.begins >= l.first {
 			l.files = append(l.files, f)
@@ -105,11 +106,15 @@ func (l *archivedLog) segments(ctx context.Context, do func(name string, content
 		for n < len(files) && files[n].begins == begins {
 			n++
 		}
+		name := replication.SegmentName(l.state.Timeline, begins, size)
 		content, filled, err := l.segment(ctx, files[:n])
+		if errors.Is(err, fs.ErrNotExist) {
+			// A server that archives has put the whole segment in the place of its pieces meanwhile.
+			content, filled, err = l.segmentAnew(ctx, name)
+		}
 		if err != nil {
 			return err
 		}
-		name := replication.SegmentName(l.state.Timeline, begins, size)
 		if needs := min(int64(position-begins), size); filled < needs { //nolint:gosec // less than a segment
 			return damage("the archived log has a gap: of %s it has %d bytes of %d", name, filled, needs)
 		}
@@ -119,6 +124,18 @@ func (l *archivedLog) segments(ctx context.Context, do func(name string, content
 		files = files[n:]
 	}
 	return nil
+}
+
+// segmentAnew puts a segment together out of the files that are there now.
+func (l *archivedLog) segmentAnew(ctx context.Context, name string) (content []byte, filled int64, err error) {
+	files, err := logFiles(ctx, l.store, l.chain+"/"+name, l.state.SegmentSize)
+	if err == nil {
+		content, filled, err = l.segment(ctx, files)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = damage("the archived log has a gap: %v", err)
+	}
+	return content, filled, err
 }
 
 // segment puts a segment together, and returns how many bytes of it are known.

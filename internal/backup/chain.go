@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,9 +106,9 @@ func parseLogName(path string, size int64) (f logFile, err error) {
 	return f, err
 }
 
-// logFiles returns the files of a chain by their places.
-func logFiles(ctx context.Context, store Store, chain string, size int64) (list []logFile, err error) {
-	names, err := store.List(ctx, chainFolder+chain+"/")
+// logFiles returns the files of chains by their places, those whose names begin with CHAIN/ and more.
+func logFiles(ctx context.Context, store Store, prefix string, size int64) (list []logFile, err error) {
+	names, err := store.List(ctx, chainFolder+prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -143,12 +141,9 @@ func compare[T replication.LSN | int64](a, b T) int {
 	return 0
 }
 
-// read reads a file, and refuses one that is not what was written.
+// read reads a file, and refuses one that is not what was written; fs.ErrNotExist where it is gone.
 func (f logFile) read(ctx context.Context, store Store) ([]byte, error) {
 	content, err := store.Get(ctx, f.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, damage("%s of the archived log is missing", f.name)
-	}
 	if err == nil && digest(content)[:sumSize] != f.sum {
 		err = damaged(f.name)
 	}

@@ -19,6 +19,8 @@ const (
 	keeperLock = "backup.lock"
 	// takeTimeout bounds a backup that is made by the clock.
 	takeTimeout = 24 * time.Hour
+	// dueEvery is how often one looks whether a backup is due.
+	dueEvery = 15 * time.Second
 	// turnEvery is how often the other processes of a data directory try to take the lock.
 	turnEvery = 5 * time.Second
 )
@@ -40,6 +42,7 @@ type Keeper struct {
 	log    *slog.Logger
 	status *statusFile
 	begun  chan struct{} // a chain has begun, which has no backup yet
+	newest *Manifest     // of the store, nil until it was looked at
 }
 
 // NewKeeper returns the keeper of a server.
@@ -58,7 +61,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	return runloop.Keep(ctx, k.log,
 		runloop.Task{Name: "log archive", Run: k.follow},
 		runloop.Task{Name: "backup clock", Run: func(ctx context.Context) error {
-			return runloop.Run(ctx, k.log, runloop.Loop{Name: "backups", Every: min(k.plan.Every, time.Minute), Timeout: takeTimeout,
+			return runloop.Run(ctx, k.log, runloop.Loop{Name: "backups", Every: dueEvery, Timeout: takeTimeout,
 				Kick: k.begun, Do: k.takeWhenDue})
 		}})
 }
@@ -95,16 +98,11 @@ func (k *Keeper) takeWhenDue(ctx context.Context) (err error) {
 	if err != nil || chain == "" {
 		return err // the log comes first
 	}
-	list, err := List(ctx, store)
-	if err != nil {
+	if err := k.lookAt(ctx, store); err != nil {
 		return err
 	}
-	if n := len(list); n > 0 {
-		newest := list[n-1]
-		k.status.backup(newest.Manifest)
-		if newest.Copy != nil && newest.Copy.Chain == chain && time.Since(newest.Begun) < k.plan.Every {
-			return nil
-		}
+	if is := k.newest; is != nil && is.Copy != nil && is.Copy.Chain == chain && time.Since(is.Begun) < k.plan.Every {
+		return nil
 	}
 	to, err := k.plan.Address.Create()
 	if err != nil {
@@ -114,7 +112,21 @@ func (k *Keeper) takeWhenDue(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	k.newest = &m
 	k.status.backup(m)
 	k.log.InfoContext(ctx, "a backup was made", "backup", m.ID, "bytes", m.Size(), "seconds", int(m.Ended.Sub(m.Begun).Seconds()))
 	return prune(ctx, store, m, k.plan.Keep)
+}
+
+// lookAt reads which backup is the newest, once.
+func (k *Keeper) lookAt(ctx context.Context, store Store) error {
+	if k.newest != nil {
+		return nil
+	}
+	list, err := List(ctx, store)
+	if n := len(list); n > 0 {
+		k.newest = &list[n-1].Manifest
+		k.status.backup(*k.newest)
+	}
+	return err
 }

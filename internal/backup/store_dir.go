@@ -63,6 +63,10 @@ func openDir(path string) (Store, error) {
 // Put writes a file beside its place and renames it. It leaves the disk the space that a database needs
 // which lies there too.
 func (d dir) Put(_ context.Context, name string, content []byte) error {
+	// A disk that is not there any more is missed, and its place is not filled.
+	if _, err := os.Stat(d.root); err != nil {
+		return fmt.Errorf("writing the backup: %w", err)
+	}
 	path := filepath.Join(d.root, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("writing the backup: %w", err)

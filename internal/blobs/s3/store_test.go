@@ -14,6 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/blobs/s3"
+	"github.com/fleetboard/fleetboard/internal/blobs/s3/s3test"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -23,16 +24,16 @@ type fixture struct {
 	*blobs.Service
 	t      *testing.T
 	db     *db.DB
-	server *server
+	server *s3test.Server
 	who    tenancy.Principal
 }
 
 func setup(t *testing.T) *fixture {
 	t.Helper()
 	t.Parallel()
-	f := &fixture{t: t, db: dbtest.New(t), server: serve(t)}
+	f := &fixture{t: t, db: dbtest.New(t), server: s3test.Serve(t)}
 	f.who = dbfactory.Person(dbfactory.Workspace(t, f.db), tenancy.RoleMember)
-	store, err := s3.New(f.server.address(), s3.Credentials{AccessKey: "key", SecretKey: "secret"})
+	store, err := s3.New(f.server.Address(), s3.Credentials{AccessKey: "key", SecretKey: "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,13 +97,13 @@ func TestContentsAreInTheBucket(t *testing.T) {
 			t.Errorf("%d bytes from %d on are read as %d, %v", size, from, len(got), err)
 		}
 	}
-	if n := dbfactory.Int(t, f.db, `SELECT count(*) FROM blob_chunk`); n != 0 || len(f.server.objects) != 6 || len(f.server.uploads) != 0 {
-		t.Errorf("%d pieces in the database, %d objects, %d uploads", n, len(f.server.objects), len(f.server.uploads))
+	if n := dbfactory.Int(t, f.db, `SELECT count(*) FROM blob_chunk`); n != 0 || len(f.server.Objects) != 6 || len(f.server.Uploads) != 0 {
+		t.Errorf("%d pieces in the database, %d objects, %d uploads", n, len(f.server.Objects), len(f.server.Uploads))
 	}
-	if f.server.largest > 6<<20 {
-		t.Errorf("a request had %d bytes", f.server.largest)
+	if f.server.Largest > 6<<20 {
+		t.Errorf("a request had %d bytes", f.server.Largest)
 	}
-	for key := range f.server.objects {
+	for key := range f.server.Objects {
 		if !strings.HasPrefix(key, "in/here/"+f.who.Workspace.String()+"/") {
 			t.Errorf("an object is called %s", key)
 		}
@@ -111,8 +112,8 @@ func TestContentsAreInTheBucket(t *testing.T) {
 	f.collected()
 	f.later()
 	f.collected()
-	if len(f.server.objects) != 0 {
-		t.Errorf("%d objects are left", len(f.server.objects))
+	if len(f.server.Objects) != 0 {
+		t.Errorf("%d objects are left", len(f.server.Objects))
 	}
 }
 
@@ -129,8 +130,8 @@ func TestDamageInTheBucketIsFound(t *testing.T) {
 	} {
 		b := f.put(content)
 		if change != nil {
-			for key, object := range f.server.objects {
-				f.server.objects[key] = change(object)
+			for key, object := range f.server.Objects {
+				f.server.Objects[key] = change(object)
 			}
 		}
 		got, err := io.ReadAll(f.open(b))
@@ -157,12 +158,12 @@ func TestPartsOfABrokenUploadGo(t *testing.T) {
 	if _, _, err := f.Put(t.Context(), f.who, body); !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
-	if len(f.server.uploads) != 1 {
-		t.Fatalf("%d uploads are begun", len(f.server.uploads))
+	if len(f.server.Uploads) != 1 {
+		t.Fatalf("%d uploads are begun", len(f.server.Uploads))
 	}
 	f.collected()
-	if len(f.server.uploads) != 0 || dbfactory.Int(t, f.db, `SELECT count(*) FROM blob_data`) != 0 {
-		t.Errorf("%d uploads are left", len(f.server.uploads))
+	if len(f.server.Uploads) != 0 || dbfactory.Int(t, f.db, `SELECT count(*) FROM blob_data`) != 0 {
+		t.Errorf("%d uploads are left", len(f.server.Uploads))
 	}
 }
 
@@ -170,7 +171,7 @@ func TestPartsOfABrokenUploadGo(t *testing.T) {
 func TestABucketThatRefuses(t *testing.T) {
 	f := setup(t)
 	b := f.put(contentOf(10))
-	f.server.broken = true
+	f.server.Broken = true
 	if _, err := io.ReadAll(f.open(b)); !fault.Is(err, fault.Unavailable) || errors.Is(err, blobs.ErrDamaged) {
 		t.Errorf("a read: %v", err)
 	}
@@ -180,7 +181,7 @@ func TestABucketThatRefuses(t *testing.T) {
 	if _, err := f.Collect(t.Context()); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("the collection: %v", err)
 	}
-	f.server.broken = false
+	f.server.Broken = false
 	f.collected()
 	if got, err := io.ReadAll(f.open(b)); err != nil || dbfactory.Int(t, f.db, `SELECT count(*) FROM blob_data`) != 1 {
 		t.Errorf("afterwards: %d bytes, %v", len(got), err)

@@ -1,4 +1,5 @@
-package s3_test
+// Package s3test is a bucket for tests.
+package s3test
 
 import (
 	"bufio"
@@ -19,69 +20,75 @@ import (
 	"time"
 )
 
-// server is a bucket, as far as the description of S3's API goes for what the store uses:
+// Server is a bucket, as far as the description of S3's API goes for what the store uses:
 // objects written at once and in parts, read whole and in ranges, deleted.
-type server struct {
-	t   *testing.T
-	url string
+type Server struct {
+	t *testing.T
+	// URL is its endpoint.
+	URL string
 
 	mu      sync.Mutex
-	objects map[string][]byte
-	uploads map[string]map[int][]byte // by id, which begins with the key
-	largest int                       // of the bodies
-	broken  bool                      // whether it refuses everything
+	Objects map[string][]byte
+	Uploads map[string]map[int][]byte // by id, which begins with the key
+	Largest int                       // of the bodies
+	Broken  bool                      // whether it refuses everything
 }
 
-func serve(t *testing.T) *server {
+// Serve starts a bucket that ends with the test.
+func Serve(t *testing.T) *Server {
 	t.Helper()
-	s := &server{t: t, objects: map[string][]byte{}, uploads: map[string]map[int][]byte{}}
+	s := &Server{t: t, Objects: map[string][]byte{}, Uploads: map[string]map[int][]byte{}}
 	listening := httptest.NewServer(s)
 	t.Cleanup(listening.Close)
-	s.url = listening.URL
+	s.URL = listening.URL
 	return s
 }
 
-// address returns the bucket as the server's environment names it.
-func (s *server) address() string { return "s3://bucket/in/here?region=eu-1&endpoint=" + s.url }
+// Address returns the bucket as the server's environment names it.
+func (s *Server) Address() string { return "s3://bucket/in/here?region=eu-1&endpoint=" + s.URL }
 
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers a call.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key, ok := strings.CutPrefix(r.URL.Path, "/bucket")
 	key = strings.TrimPrefix(key, "/")
 	query := r.URL.Query()
 	body, err := payload(r)
-	s.largest = max(s.largest, len(body))
+	s.Largest = max(s.Largest, len(body))
 	switch {
 	case !ok || err != nil || !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=key/"):
 		s.t.Errorf("%s %s: %v", r.Method, r.URL, err)
 		refuse(w, http.StatusForbidden, "AccessDenied")
-	case s.broken:
+	case s.Broken:
 		refuse(w, http.StatusForbidden, "AccessDenied")
 	case r.Method == http.MethodGet && query.Has("uploads"):
+		s.listUploads(w, query.Get("prefix"))
+	case r.Method == http.MethodGet && query.Has("list-type"):
 		s.list(w, query.Get("prefix"))
 	case r.Method == http.MethodPost && query.Has("uploads"):
-		id := key + "#" + strconv.Itoa(len(s.uploads))
-		s.uploads[id] = map[int][]byte{}
-		answer(w, "<InitiateMultipartUploadResult><Bucket>bucket</Bucket><Key>%s</Key><UploadId>%s</UploadId></InitiateMultipartUploadResult>", key, id)
+		id := key + "#" + strconv.Itoa(len(s.Uploads))
+		s.Uploads[id] = map[int][]byte{}
+		answer(w, "<InitiateMultipartUploadResult><Bucket>bucket</Bucket>"+
+			"<Key>%s</Key><UploadId>%s</UploadId></InitiateMultipartUploadResult>", key, id)
 	case query.Has("uploadId"):
 		s.upload(w, r, key, query.Get("uploadId"), body)
 	case r.Method == http.MethodPut:
-		s.objects[key] = body
+		s.Objects[key] = body
 		w.Header().Set("ETag", tag(body))
 	case r.Method == http.MethodDelete:
-		delete(s.objects, key)
+		delete(s.Objects, key)
 		w.WriteHeader(http.StatusNoContent)
-	case s.objects[key] == nil:
+	case s.Objects[key] == nil:
 		refuse(w, http.StatusNotFound, "NoSuchKey")
 	default:
-		w.Header().Set("ETag", tag(s.objects[key]))
-		http.ServeContent(w, r, "", time.Unix(1, 0), bytes.NewReader(s.objects[key]))
+		w.Header().Set("ETag", tag(s.Objects[key]))
+		http.ServeContent(w, r, "", time.Unix(1, 0), bytes.NewReader(s.Objects[key]))
 	}
 }
 
-func (s *server) upload(w http.ResponseWriter, r *http.Request, key, id string, body []byte) {
-	parts, ok := s.uploads[id]
+func (s *Server) upload(w http.ResponseWriter, r *http.Request, key, id string, body []byte) {
+	parts, ok := s.Uploads[id]
 	if !ok {
 		refuse(w, http.StatusNotFound, "NoSuchUpload")
 		return
@@ -95,7 +102,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request, key, id string, 
 		parts[number] = body
 		w.Header().Set("ETag", tag(body))
 	case http.MethodDelete:
-		delete(s.uploads, id)
+		delete(s.Uploads, id)
 		w.WriteHeader(http.StatusNoContent)
 	case http.MethodPost:
 		var whole []byte
@@ -106,20 +113,32 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request, key, id string, 
 			}
 			whole = append(whole, parts[number]...)
 		}
-		s.objects[key] = whole
-		delete(s.uploads, id)
-		answer(w, "<CompleteMultipartUploadResult><Bucket>bucket</Bucket><Key>%s</Key><ETag>%s</ETag></CompleteMultipartUploadResult>", key, "x")
+		s.Objects[key] = whole
+		delete(s.Uploads, id)
+		answer(w, "<CompleteMultipartUploadResult><Bucket>bucket</Bucket>"+
+			"<Key>%s</Key><ETag>%s</ETag></CompleteMultipartUploadResult>", key, "x")
 	}
 }
 
-func (s *server) list(w http.ResponseWriter, prefix string) {
+func (s *Server) list(w http.ResponseWriter, prefix string) {
 	var items strings.Builder
-	for id := range s.uploads {
+	for _, key := range slices.Sorted(maps.Keys(s.Objects)) {
+		if strings.HasPrefix(key, prefix) {
+			fmt.Fprintf(&items, "<Contents><Key>%s</Key><Size>%d</Size></Contents>", key, len(s.Objects[key]))
+		}
+	}
+	answer(w, "<ListBucketResult><Name>bucket</Name><IsTruncated>false</IsTruncated>%s</ListBucketResult>", items.String())
+}
+
+func (s *Server) listUploads(w http.ResponseWriter, prefix string) {
+	var items strings.Builder
+	for id := range s.Uploads {
 		if key, _, _ := strings.Cut(id, "#"); strings.HasPrefix(key, prefix) {
 			fmt.Fprintf(&items, "<Upload><Key>%s</Key><UploadId>%s</UploadId></Upload>", key, id)
 		}
 	}
-	answer(w, "<ListMultipartUploadsResult><Bucket>bucket</Bucket><IsTruncated>false</IsTruncated>%s</ListMultipartUploadsResult>", items.String())
+	answer(w, "<ListMultipartUploadsResult><Bucket>bucket</Bucket><IsTruncated>false</IsTruncated>"+
+		"%s</ListMultipartUploadsResult>", items.String())
 }
 
 func answer(w http.ResponseWriter, form string, args ...any) {
