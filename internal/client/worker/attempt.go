@@ -170,6 +170,9 @@ func (a *attempt) openTree(ctx context.Context) (err error) {
 		return err
 	}
 	a.tellNotes()
+	if a.tree.Continued {
+		a.commit = left.Commit // until there is a newer one
+	}
 	if left.Commit != "" && !a.tree.Continued {
 		a.reporter.log("WARNING", "worktree",
 			"The work of the last attempt ("+left.Branch+") is not to be found here; this one begins anew.")
