@@ -2491,7 +2491,7 @@ type DispatchChange struct {
 	// OfferSeconds How long a factory has to take what it was offered; the default is 15.
 	OfferSeconds *int `json:"offer_seconds,omitempty"`
 
-	// PreemptGap By how much a job must be more urgent than one that runs to be given its seat. 0, the default, is never; this version takes nothing else.
+	// PreemptGap By how much a ready job that no free seat can run must be more urgent than one that runs, by their own priorities, for its agent to be asked to give the job back from a checkpoint. 0, the default, is never.
 	PreemptGap *int `json:"preempt_gap,omitempty"`
 
 	// ProductWeights Shares of what is given out, by the names of products; the default is 1.
@@ -4127,7 +4127,7 @@ type Reasoning struct {
 	// Job With `paths_busy`: the job that has the paths, or is ahead for them.
 	Job *string `json:"job,omitempty"`
 
-	// Jobs Keys of the jobs waited for.
+	// Jobs Keys of the jobs waited for; with `preempt_pending` the job that is to get its seat, with `awaits_seat` the one that is to give its seat.
 	Jobs *[]string `json:"jobs,omitempty"`
 
 	// LastError With `merge_waits`: why the last merge failed, or cannot begin, such as a commit that its factory has not pushed yet. With `delivery_refused`: the origin's own words.

@@ -274,7 +274,7 @@ SELECT a.workspace_id, a.job_id, a.epoch, a.agent, a.factory, a.model, a.session
 FROM attempt a
 CROSS JOIN LATERAL (SELECT x.key, x.checkpoint FROM job x WHERE x.workspace_id = a.workspace_id AND x.id = a.job_id OFFSET 0) j
 CROSS JOIN LATERAL (
-    SELECT x.workspace_id, x.job_id, x.epoch, x.agent_id, x.factory_id, x.session_key, x.request_id, x.ttl_seconds, x.claimed_at, x.expires_at, x.progress_percent, x.current_step, x.progress_at, x.checkpoint, x.directive, x.directive_reason, x.directive_by, x.grace_ends_at, x.warned_at, x.number, x.directive_by_kind, x.directive_by_id, x.request_digest, x.agent, x.factory, x.follows, x.touches FROM (SELECT 1) one LEFT JOIN job_lease x
+    SELECT x.workspace_id, x.job_id, x.epoch, x.agent_id, x.factory_id, x.session_key, x.request_id, x.ttl_seconds, x.claimed_at, x.expires_at, x.progress_percent, x.current_step, x.progress_at, x.checkpoint, x.directive, x.directive_reason, x.directive_by, x.grace_ends_at, x.warned_at, x.number, x.directive_by_kind, x.directive_by_id, x.request_digest, x.agent, x.factory, x.follows, x.touches, x.checkpoint_at FROM (SELECT 1) one LEFT JOIN job_lease x
         ON a.outcome = '' AND x.workspace_id = a.workspace_id AND x.job_id = a.job_id AND x.epoch = a.epoch OFFSET 0
 ) l
 WHERE a.workspace_id = $1 AND a.agent_id = $2 AND ($3::text = '' OR a.outcome = $3)

@@ -295,7 +295,7 @@ WITH asked AS MATERIALIZED (
 )
 SELECT DISTINCT asked.ask::int AS ask, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id),
     (SELECT j.lane_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
-FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number, directive_by_kind, directive_by_id, request_digest, agent, factory, follows, touches FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
+FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number, directive_by_kind, directive_by_id, request_digest, agent, factory, follows, touches, checkpoint_at FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
     AND (k.agent_id, k.number) >= (asked.agent_id, asked.from_number) AND (k.agent_id, k.number) <= (asked.agent_id, 9223372036854775807) OFFSET 0) l
 WHERE (l.request_digest = asked.request_digest OR l.request_digest IS NULL AND l.request_id = asked.request_id)
     AND l.expires_at > clock_timestamp()

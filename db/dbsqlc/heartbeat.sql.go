@@ -402,6 +402,7 @@ UPDATE job_lease l SET
     progress_percent = CASE WHEN s.progress_percent < 0 THEN l.progress_percent ELSE s.progress_percent END,
     current_step = CASE WHEN s.tells_step THEN s.step ELSE l.current_step END,
     checkpoint = CASE WHEN s.checkpoint = '' THEN l.checkpoint ELSE s.checkpoint::jsonb END,
+    checkpoint_at = CASE WHEN s.checkpoint = '' THEN l.checkpoint_at ELSE clock_timestamp() END,
     progress_at = CASE WHEN s.is_progress THEN clock_timestamp() ELSE l.progress_at END,
     touches = l.touches OR s.touches
 FROM said s

@@ -704,6 +704,7 @@ type JobLease struct {
 	Factory         string
 	Follows         bool
 	Touches         bool
+	CheckpointAt    *time.Time
 }
 
 type JobLog struct {
@@ -1054,6 +1055,17 @@ type PoolStart struct {
 	Failed       bool
 	Detail       string
 	ByName       string
+}
+
+type Preemption struct {
+	WorkspaceID uuid.UUID
+	VictimID    uuid.UUID
+	VictimEpoch int64
+	JobID       uuid.UUID
+	State       string
+	AskedAt     time.Time
+	ExpiresAt   time.Time
+	Percent     int
 }
 
 type Price struct {

@@ -61,7 +61,7 @@ func (q *Queries) JobsSpent(ctx context.Context, db DBTX, jobIds []uuid.UUID, wo
 const jobsToPauseForBudget = `-- name: JobsToPauseForBudget :many
 SELECT j.id FROM job j JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[]) AND l.job_id = ANY($2::uuid[])
-    AND l.directive NOT IN ('pause', 'cancel')
+    AND (l.directive NOT IN ('pause', 'cancel') OR l.directive = 'pause' AND l.directive_by_kind = 'system' AND l.directive_by_id = 'preemption')
     AND (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens) > j.token_budget
             OR sum(s.charged_nanos) > j.budget_nanos
         FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = j.id)

@@ -36,8 +36,9 @@ SELECT DISTINCT workspace_id FROM fleet_stop;
 
 -- name: StopDirect :many
 -- Directs the holders of jobs to pause that a stop covers, as far as nobody has locked the job
--- or its lease, and appends the event of each. A directive to pause or to cancel stays. The
--- reason is that of the product's stop, or else that of the whole fleet.
+-- or its lease, and appends the event of each. A directive to pause or to cancel stays, but for one to
+-- give the seat to another job. The reason is that of the product's stop, or else that of the whole
+-- fleet.
 WITH hold AS MATERIALIZED (
     SELECT s.product_id, s.by_name || ' stopped the work: ' || s.reason AS reason FROM fleet_stop s
     WHERE s.workspace_id = @workspace_id AND s.hold = 'all' AND s.released_at IS NULL
@@ -45,7 +46,8 @@ WITH hold AS MATERIALIZED (
     SELECT l.job_id, l.epoch, l.directive,
         (SELECT h.reason FROM hold h WHERE h.product_id IS NULL OR h.product_id = j.product_id ORDER BY h.product_id LIMIT 1) AS reason
     FROM job_lease l JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
-    WHERE l.workspace_id = @workspace_id AND l.directive IN ('', 'warn') AND l.expires_at > clock_timestamp()
+    WHERE l.workspace_id = @workspace_id AND l.expires_at > clock_timestamp()
+        AND (l.directive IN ('', 'warn') OR l.directive = 'pause' AND l.directive_by_kind = 'system' AND l.directive_by_id = 'preemption')
         AND EXISTS (SELECT FROM hold h WHERE h.product_id IS NULL OR h.product_id = j.product_id)
     ORDER BY l.job_id LIMIT @max_rows FOR UPDATE OF l, j SKIP LOCKED
 ), directed AS (

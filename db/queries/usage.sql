@@ -203,7 +203,7 @@ WHERE j.workspace_id = @workspace_id AND j.id = @job_id;
 -- asked to stop yet.
 SELECT j.id FROM job j JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = @workspace_id AND j.id = ANY(@ids::uuid[]) AND l.job_id = ANY(@ids::uuid[])
-    AND l.directive NOT IN ('pause', 'cancel')
+    AND (l.directive NOT IN ('pause', 'cancel') OR l.directive = 'pause' AND l.directive_by_kind = 'system' AND l.directive_by_id = 'preemption')
     AND (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens) > j.token_budget
             OR sum(s.charged_nanos) > j.budget_nanos
         FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = j.id);

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
@@ -49,7 +50,7 @@ func TestDispatchHasItsBounds(t *testing.T) {
 		{object{"offer_seconds": 4}, "offer_seconds"},
 		{object{"affinity_seconds": 61}, "affinity_seconds"},
 		{object{"preempt_gap": 11}, "preempt_gap"},
-		{object{"preempt_gap": 1}, "preempt_gap"},
+		{object{"preempt_gap": -1}, "preempt_gap"},
 		{object{"ageing_minutes": -1}, "ageing_minutes"},
 		{object{"ageing_minutes": 10081}, "ageing_minutes"},
 		{object{"weights": object{"load": 11}}, "weights.load"},
@@ -85,5 +86,36 @@ func TestARaisedJobSaysSo(t *testing.T) {
 	}
 	if job := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200); job.number("priority") != 5 {
 		t.Errorf("the job: %s", job.raw)
+	}
+}
+
+// A running job says to which job it is to give its seat, and that one whose seat it is to get.
+func TestBothJobsSayThatASeatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	w.as(w.owner, "PUT", "/dispatch", object{"preempt_gap": 4}).want(200)
+	low := w.job("Low")
+	agent := w.agent("ada")
+	dbfactory.Exec(t, w.db, `UPDATE factory SET seats = 1`)
+	held := w.as(agent, "POST", "/fleet/claim", object{}).want(200)
+	epoch := held.number("jobs", 0, "lease", "epoch")
+	w.as(agent, "POST", "/fleet/progress", object{"job": low, "epoch": epoch, "checkpoint": object{"at": 1}}).want(200)
+	urgent := w.as(w.owner, "POST", "/jobs", object{"title": "Urgent", "priority": 9}).want(201).text("key")
+	if _, err := w.dispatch.Preempt(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	asked := w.as(agent, "POST", "/fleet/progress", object{"job": low, "epoch": epoch, "progress_percent": 10}).want(200)
+	if asked.text("directive") != "pause" || !strings.HasPrefix(asked.text("reason"), urgent+" (priority 9) is more urgent and waits for this seat.") {
+		t.Errorf("the agent is told %s", asked.raw)
+	}
+	for key, c := range map[string]struct{ code, other string }{low: {"preempt_pending", urgent}, urgent: {"awaits_seat", low}} {
+		why := w.as(w.owner, "GET", "/jobs/"+key+"/explanation", nil).want(200)
+		found := false
+		for i := range why.count("reasons") {
+			found = found || why.text("reasons", i, "code") == c.code && why.text("reasons", i, "jobs", 0) == c.other
+		}
+		if !found {
+			t.Errorf("%s is explained by %s", key, why.raw)
+		}
 	}
 }

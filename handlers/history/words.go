@@ -34,6 +34,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobPullRequestOpened: "pull request opened",
 	eventlog.JobDelivered:         "delivered", eventlog.JobDeliveryRefused: "push refused",
 	eventlog.JobCollided: "collides", eventlog.JobCollisionEnded: "collision over",
+	eventlog.JobPreemptAsked: "seat asked", eventlog.JobPreemptWithdrawn: "seat kept", eventlog.JobPreempted: "gave its seat",
 	eventlog.JobCancelRequested: "cancel asked", eventlog.JobPauseRequested: "pause asked", eventlog.JobCancelled: "cancelled",
 	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobRanked: "moved", eventlog.JobUndone: "undone",
 	eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
@@ -143,6 +144,8 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return onFactory(said("factory"))
 	case eventlog.JobDelivered, eventlog.JobDeliveryRefused:
 		return deliveryText(e.Type, said)
+	case eventlog.JobPreemptAsked, eventlog.JobPreemptWithdrawn, eventlog.JobPreempted:
+		return seatText(said)
 	case eventlog.JobCollided, eventlog.JobCollisionEnded:
 		return collisionText(said("job"), payload)
 	case eventlog.JobAsked, eventlog.JobAnswered, eventlog.JobBlocked:
@@ -178,6 +181,23 @@ func rankText(said func(string) string) ui.Sentence {
 		}
 	}
 	return ui.Text("to where it stands by its waiting")
+}
+
+// whyKept says why a request for a seat has ended and its job goes on.
+var whyKept = map[string]string{"expired": "its agent did not answer", "withdrawn": "it is needed no more",
+	"kept": "it was decided otherwise", "ended": "its job has ended"}
+
+// seatText is "for FB-12", of the job that is to give a seat, or "of FB-7", of the one that is to get it,
+// with why nothing came of it.
+func seatText(said func(string) string) ui.Sentence {
+	text := ui.Say(ui.T("for "), ui.Link(said("job"), links.Job(said("job"))))
+	if victim := said("victim"); victim != "" {
+		text = ui.Say(ui.T("of "), ui.Link(victim, links.Job(victim)))
+	}
+	if why := whyKept[said("why")]; why != "" {
+		text = append(text, ui.T(": "+why))
+	}
+	return text
 }
 
 func onFactory(name string) ui.Sentence {

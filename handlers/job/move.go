@@ -107,7 +107,7 @@ func wayOut(job jobs.Job, to screens.Column, whyNot string) ui.Toast {
 
 // askedToast says that the agent got a request and was not forced, nil where it was not.
 func askedToast(job jobs.Job) *ui.Toast {
-	if job.Lease == nil {
+	if !job.Lease.IsDirectedToStop() {
 		return nil
 	}
 	t := &ui.Toast{Tone: ui.Info, Text: "It has 60 seconds to answer, then the job is taken from it."}

@@ -21,7 +21,7 @@ func (s pageData) reason() *view.Why {
 	case j.Status == jobs.Completed:
 		return s.refusal()
 	case j.Lease != nil:
-		return s.collisions()
+		return s.atWork()
 	case len(s.Why.Reasons) == 0, j.Status == jobs.Archived:
 		return nil
 	case j.Status == jobs.Failed:
@@ -52,6 +52,23 @@ func (s pageData) reason() *view.Why {
 // expectsFactory reports whether a reason is that a pool will have a factory for the job.
 func expectsFactory(r screens.Reason) bool {
 	return r.Code == screens.CodeCanBeStarted || r.Code == screens.CodePoolAtMaximum
+}
+
+// atWork says to which job one that an agent works on is to give its seat, and which others touch the same
+// files; nil for neither.
+func (s pageData) atWork() *view.Why {
+	touching := s.collisions()
+	at := slices.IndexFunc(s.Why.Reasons, func(r screens.Reason) bool { return r.Code == screens.CodePreemptPending })
+	if at < 0 {
+		return touching
+	}
+	asked := s.Why.Reasons[at]
+	shown := reason.Model(s.job, asked, s.now)
+	m := &view.Why{Icon: shown.Icon, Tone: shown.Tone, Title: reason.Title(s.job, asked), Lines: []ui.Sentence{shown.Text}}
+	if touching != nil {
+		m.Lines = append(m.Lines, touching.Lines...)
+	}
+	return m
 }
 
 // collisions says which other jobs that are worked on touch the same files; nil where none does.

@@ -13,6 +13,9 @@ import (
 // DirectiveReason says what the agent was directed to do, nil for nothing.
 func DirectiveReason(j jobs.Job, now time.Time) *viewparts.Reason {
 	lease := j.Lease
+	if lease.GivesSeat() {
+		return &viewparts.Reason{Icon: "log-out", Text: ui.Text("Asked to give its seat to a more urgent job")}
+	}
 	switch lease.Directive {
 	case string(jobs.ByPause):
 		return &viewparts.Reason{Icon: "circle-pause", Tone: ui.Warn, Text: askedText(status.Pausing, lease, now)}

@@ -80,9 +80,11 @@ var table = map[string]words{
 		return PoolStartsNone(*s.why.Pool)
 	}},
 
-	screens.CodePaused:        {icon: "circle-pause", title: "is paused", text: subject.paused},
-	screens.CodePausePending:  {icon: "circle-pause", text: func(s subject) ui.Sentence { return s.pending("Asked to pause") }},
-	screens.CodeCancelPending: {icon: "circle-stop", text: func(s subject) ui.Sentence { return s.pending("Asked to cancel") }},
+	screens.CodePaused:         {icon: "circle-pause", title: "is paused", text: subject.paused},
+	screens.CodePausePending:   {icon: "circle-pause", text: func(s subject) ui.Sentence { return s.pending("Asked to pause") }},
+	screens.CodeCancelPending:  {icon: "circle-stop", text: func(s subject) ui.Sentence { return s.pending("Asked to cancel") }},
+	screens.CodePreemptPending: {icon: "log-out", title: "is to give its seat to a more urgent job", text: subject.givesSeat},
+	screens.CodeAwaitsSeat:     {icon: "server", text: subject.awaitsSeat},
 	screens.CodeBlocked: {icon: "circle-stop", title: "is blocked", text: func(s subject) ui.Sentence {
 		return ByText("Blocked", s.credit(), s.why.Text)
 	}},

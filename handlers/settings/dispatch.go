@@ -78,7 +78,7 @@ func weightField(product string) string { return "weight-" + url.PathEscape(prod
 
 // dispatchInput returns the settings as a change of all that the form has.
 func dispatchInput(s setting.Settings) setting.Change {
-	return setting.Change{Mode: &s.Mode, AgeingMinutes: &s.AgeingMinutes, ProductWeights: s.ProductWeights,
+	return setting.Change{Mode: &s.Mode, AgeingMinutes: &s.AgeingMinutes, PreemptGap: &s.PreemptGap, ProductWeights: s.ProductWeights,
 		ShortJobsFirst: &s.ShortJobsFirst}
 }
 
@@ -89,7 +89,9 @@ func dispatchFields(products []jobs.Product) form.Table[setting.Change] {
 		fields = append(fields, productWeight(product.Name))
 	}
 	return append(fields, shortJobsField(), form.Number("ageing_minutes", "Raise after", 0, setting.MaxAgeingMinutes,
-		func(c *setting.Change) **int { return &c.AgeingMinutes }).WithKind(ui.KindWhole).Note("minutes; 0 is never"))
+		func(c *setting.Change) **int { return &c.AgeingMinutes }).WithKind(ui.KindWhole).Note("minutes; 0 is never"),
+		form.Number("preempt_gap", "More urgent by", 0, jobs.MaxPriority,
+			func(c *setting.Change) **int { return &c.PreemptGap }).WithKind(ui.KindWhole).Note("priorities; 0 is never"))
 }
 
 // shortJobsField is a box to tick.

@@ -23,7 +23,7 @@ var timelineGroups = []history.Group{
 		eventlog.JobMerged, eventlog.JobMergeFailed, eventlog.JobMergeHeld,
 		eventlog.JobPullRequestOpened, eventlog.JobDelivered, eventlog.JobDeliveryRefused}},
 	{Name: "recovery", Label: "Recovery", Types: []eventlog.Type{eventlog.JobLost, eventlog.JobWarned, eventlog.JobTimedOut,
-		eventlog.JobReleased, eventlog.JobAttemptFailed, eventlog.JobFailed, eventlog.JobRetried, eventlog.AgentSuperseded,
+		eventlog.JobReleased, eventlog.JobPreempted, eventlog.JobAttemptFailed, eventlog.JobFailed, eventlog.JobRetried, eventlog.AgentSuperseded,
 		eventlog.AgentDied, eventlog.AgentRevived}},
 	{Name: "agents", Label: "Agents", Types: []eventlog.Type{"agent.*", "provider.*"}},
 	{Name: "factories", Label: "Factories", Types: []eventlog.Type{"factory.*", "fleet.*"}},

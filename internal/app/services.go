@@ -129,6 +129,7 @@ func Build(d *db.DB, o Options) *Services {
 		Stops:     s.Dispatch,
 		Pools:     s.Pools,
 		Ageing:    s.Dispatch,
+		Preempt:   s.Dispatch,
 		People:    people,
 		Events:    s.Events,
 		JobLogs:   s.JobLogs,

@@ -29,7 +29,7 @@ type hands struct {
 
 func newHands() *hands { return &hands{called: make(chan string, 100)} }
 
-func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h} }
+func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h} }
 
 func (h *hands) call(what string) (int, error) {
 	h.called <- what
@@ -44,6 +44,7 @@ func (h *hands) Warn(context.Context) (int, error)              { return h.call(
 func (h *hands) TimeOut(context.Context) (int, error)           { return h.call("time out") }
 func (h *hands) FailCycles(context.Context) (int, error)        { return h.call("fail cycles") }
 func (h *hands) AgeReady(context.Context) (int, error)          { return h.call("age ready") }
+func (h *hands) Preempt(context.Context) (int, error)           { return h.call("preempt") }
 func (h *hands) EnforceStops(context.Context) (int, error)      { return h.call("enforce stops") }
 func (h *hands) Sample(context.Context) (int, error)            { return h.call("sample pools") }
 func (h *hands) Promote(context.Context) (int, error)           { return h.call("promote") }

@@ -16,6 +16,7 @@ type Work struct {
 	Stops     Stops
 	Pools     Pools
 	Ageing    Ageing
+	Preempt   Preemption
 	People    People
 	Events    Events
 	JobLogs   JobLogs
@@ -49,6 +50,11 @@ type Promotion interface {
 // Ageing raises the priority of ready jobs that have waited, and returns of how many.
 type Ageing interface {
 	AgeReady(ctx context.Context) (int, error)
+}
+
+// Preemption asks agents to give seats to more urgent jobs, and returns about how many jobs it decided.
+type Preemption interface {
+	Preempt(ctx context.Context) (int, error)
 }
 
 // Stops carries out what stops and releases have left, and returns for how many jobs.
@@ -184,6 +190,7 @@ func (t *term) loops() []runloop.Loop {
 		{Name: "stops", Every: 2 * time.Second, Jitter: time.Second, Do: t.cycle(uncounted(w.Stops.EnforceStops))},
 		{Name: "pools", Every: time.Minute, Jitter: 5 * time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Pools.Sample))},
 		{Name: "ageing", Every: 10 * time.Second, Jitter: 2 * time.Second, Do: t.cycle(uncounted(w.Ageing.AgeReady))},
+		{Name: "preemption", Every: 2 * time.Second, Jitter: time.Second, Do: t.cycle(uncounted(w.Preempt.Preempt))},
 		{Name: "health", Every: 5 * time.Second, Jitter: time.Second, Do: t.counted(agentsDead, t.checkHealth)},
 		{Name: "warnings", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(warned, w.Recovery.Warn)},
 		{Name: "time-outs", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(timedOut, w.Recovery.TimeOut)},

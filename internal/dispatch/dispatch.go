@@ -13,6 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/enrol"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/offer"
+	"github.com/fleetboard/fleetboard/internal/dispatch/preempt"
 	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
 	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
@@ -43,6 +44,7 @@ type (
 	decisionService = decision.Service
 	enrolService    = enrol.Service
 	offerService    = offer.Service
+	preemptService  = preempt.Service
 	recoveryService = recovery.Service
 	reportService   = report.Service
 	settingService  = setting.Service
@@ -57,6 +59,7 @@ type Service struct {
 	*decisionService
 	*enrolService
 	*offerService
+	*preemptService
 	*recoveryService
 	*reportService
 	*settingService
@@ -85,6 +88,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, conten
 		decisionService: decision.NewService(d),
 		enrolService:    agents,
 		offerService:    offer.NewService(d),
+		preemptService:  preempt.New(d, claims, effects),
 		recoveryService: reaper,
 		settingService:  setting.New(d, wake),
 		stopService:     stop.New(d, wake, effects),

@@ -4,6 +4,7 @@
 //   - enrol: agents register and end;
 //   - claim: agents get leases on jobs, in six steps (see its doc.go);
 //   - report: agents say how they and their jobs are, and end their leases;
+//   - preempt: agents are asked to give seats to more urgent jobs;
 //   - recovery: lapsed leases are taken back, jobs go on that nothing holds any more;
 //   - actions: people change the status of jobs.
 //

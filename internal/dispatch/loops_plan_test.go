@@ -13,8 +13,8 @@ import (
 )
 
 // heldJobs are the statements that add n jobs that wait for a repo and n that wait for a place
-// in review, as many changes of the counts of another workspace, and as many hours of the queues
-// of both.
+// in review, as many changes of the counts of another workspace, as many hours of the queues of
+// both, and a request for the seat of each running job.
 func heldJobs(workspace, other ids.ID, n int) []string {
 	return []string{
 		fmt.Sprintf(`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, repo, status, wait_reason, created_by)
@@ -26,6 +26,8 @@ func heldJobs(workspace, other ids.ID, n int) []string {
 		fmt.Sprintf(`INSERT INTO queue_hour (workspace_id, hour, kind, step, n)
 			SELECT w, date_trunc('hour', now(), 'UTC') - make_interval(hours => n), 'ready', 0, 1
 			FROM unnest(ARRAY['%s', '%s']::uuid[]) w, generate_series(1, %d) n ON CONFLICT DO NOTHING`, workspace, other, n),
+		fmt.Sprintf(`INSERT INTO preemption (workspace_id, victim_id, victim_epoch, job_id, state, expires_at, percent)
+			SELECT workspace_id, job_id, epoch, job_id, 'given', now(), -1 FROM job_lease WHERE workspace_id = '%s' ON CONFLICT DO NOTHING`, workspace),
 	}
 }
 
@@ -39,6 +41,12 @@ func assertLoops(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 	lanes := make([]int64, 200) // as many as claims may wait for; only three have a job
 	for i := range lanes {
 		lanes[i] = lane + int64(i)
+	}
+	running, _ := ids.Parse(dbfactory.Text(t, d, `SELECT min(job_id::text) FROM job_lease WHERE workspace_id = $1`, workspace))
+	var factories []ids.ID
+	for text := range strings.SplitSeq(dbfactory.Text(t, d, `SELECT string_agg(id::text, ' ') FROM factory WHERE workspace_id = $1`, workspace), " ") {
+		id, _ := ids.Parse(text)
+		factories = append(factories, id)
 	}
 	for name, c := range map[string]struct {
 		in  db.Scope
@@ -85,6 +93,23 @@ func assertLoops(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			_, err := q.CycleEdges(ctx, c, 100_000, workspace)
 			return err
 		}, assertOnlyWhatWaits},
+		"jobs for seats": {db.Workspace(workspace), func(c *capture) error {
+			_, err := q.PreemptReady(ctx, c, workspace, 4, 10, 100)
+			return err
+		}, assertSkips},
+		"requests for seats": {db.Workspace(workspace), func(c *capture) error {
+			_, err := q.PreemptionsAsked(ctx, c, workspace, 500)
+			return err
+		}, assertSkips},
+		"request for a seat": {db.Workspace(workspace), func(c *capture) error {
+			_, err := q.PreemptionOfJob(ctx, c, workspace, running)
+			return err
+		}, assertSkips},
+		"seats to ask for": {db.Workspace(workspace), func(c *capture) error {
+			_, err := q.PreemptVictims(ctx, c, dbsqlc.PreemptVictimsParams{WorkspaceID: workspace, Factories: factories, MaxPriority: 10,
+				MaxSilence: 60, SettledSeconds: 120, MaxRows: 500})
+			return err
+		}, assertByIndex},
 		"lapsed leases": {db.Workspace(workspace), func(c *capture) error {
 			_, err := q.LeaseLapsed(ctx, c, workspace, 5)
 			return err
@@ -128,6 +153,17 @@ func assertSkips(t *testing.T, name string, plan map[string]any) {
 	}
 	if n := sortedIn(plan); n > mostSkipped {
 		t.Errorf("%s: the plan sorts %v rows", name, n)
+	}
+}
+
+// assertByIndex asserts that a plan finds jobs, leases and requests by index.
+func assertByIndex(t *testing.T, name string, plan map[string]any) {
+	t.Helper()
+	for _, scan := range scansOf(plan) {
+		relation, _ := scan["Relation Name"].(string)
+		if kind := fmt.Sprint(scan["Node Type"]); (tables[relation] || relation == "preemption") && kind == "Seq Scan" {
+			t.Errorf("%s: %s of %s", name, kind, relation)
+		}
 	}
 }
 

@@ -53,6 +53,9 @@ const (
 	JobDeliveryRefused   Type = "job.delivery_refused" // the origin did not take it
 	JobCollided          Type = "job.collided"         // it and another one that is worked on touch the same file
 	JobCollisionEnded    Type = "job.collision_ended"  // the lease of that other one has ended
+	JobPreemptAsked      Type = "job.preempt_asked"    // its agent is asked to give the seat to a more urgent job
+	JobPreemptWithdrawn  Type = "job.preempt_withdrawn"
+	JobPreempted         Type = "job.preempted" // it was given back as asked
 	JobCancelRequested   Type = "job.cancel_requested"
 	JobPauseRequested    Type = "job.pause_requested"
 	JobCancelled         Type = "job.cancelled"

@@ -307,6 +307,13 @@ func (l Locked) Release(reason string) (Decision, error) {
 	}, readyOrWaiting(l.Now, false))
 }
 
+// Preempt is Release of a job whose seat goes to a more urgent one, by its key.
+func (l Locked) Preempt(job string) (Decision, error) {
+	return l.decide(ByRelease, Ready, eventlog.JobPreempted, func(d *Decision) {
+		d.Payload["job"] = job
+	}, readyOrWaiting(l.Now, false))
+}
+
 // Fail ends an attempt that failed. A failure that may be retried waits for the backoff; the
 // job fails for good when its retries are used up or make no sense.
 func (l Locked) Fail(retryable bool, kind FailureKind, message string) (Decision, error) {

@@ -111,6 +111,18 @@ type Lease struct {
 	WarnedAt        *time.Time    `json:"-"` // when the holder was warned that its estimate is long over
 }
 
+// GivesSeat reports whether the holder is asked to give its seat to a more urgent job: to save a
+// checkpoint and give the job back, which is paused by nobody.
+func (l *Lease) GivesSeat() bool {
+	return l != nil && l.Directive == string(ByPause) && l.DirectiveBy.IsPreemption()
+}
+
+// IsDirectedToStop reports whether the holder is directed to pause or to cancel, for whatever is not
+// only a request for its seat.
+func (l *Lease) IsDirectedToStop() bool {
+	return l != nil && (l.Directive == string(ByCancel) || l.Directive == string(ByPause) && !l.GivesSeat())
+}
+
 // New is what a new job is made of. Only Title is required; the zero value of
 // the others takes the default. Numbers of which 0 is another one than the default
 // stand beside the Spec.

@@ -27,6 +27,7 @@ type facts struct {
 	fleet        fleet.Snapshot
 	pools        []pools.Pool // that may start one for those that no live factory can run
 	standing     []Reason     // what waiting has made of the one ready job that is explained, and to whom it is offered
+	seat         *Reason      // the request for a seat that the job which is explained is to give, or to get
 }
 
 type dependency struct {
@@ -255,7 +256,7 @@ func (f facts) explain(j jobs.Job) Explanation {
 		e.Reasons = append(e.Reasons, asked)
 	}
 	e.Reasons = append(e.Reasons, f.standing...)
-	for _, more := range []*Reason{f.refused, f.merge} {
+	for _, more := range []*Reason{f.seat, f.refused, f.merge} {
 		if more != nil {
 			e.Reasons = append(e.Reasons, *more)
 		}

@@ -37,6 +37,10 @@ const (
 	// Its agent is directed to stop and has not done so yet.
 	CodePausePending  = "pause_pending"
 	CodeCancelPending = "cancel_pending"
+	// Its agent is asked to give the seat to a more urgent job, or that of another job to give its seat
+	// to this one.
+	CodePreemptPending = "preempt_pending"
+	CodeAwaitsSeat     = "awaits_seat"
 	// Waiting has made it more urgent than it was made by people.
 	CodeRaised          = "raised"
 	CodeOffered         = "offered"        // a factory may take it before the others

@@ -78,7 +78,7 @@ func (m money) pausedReason(j jobs.Job) Reason {
 
 // pendingReason says what the holder of a job is directed to do, if it is directed to stop.
 func pendingReason(j jobs.Job) (Reason, bool) {
-	if j.Lease == nil {
+	if !j.Lease.IsDirectedToStop() {
 		return Reason{}, false
 	}
 	code, asked := map[string]string{string(jobs.ByPause): CodePausePending, string(jobs.ByCancel): CodeCancelPending}[j.Lease.Directive]

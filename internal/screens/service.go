@@ -210,6 +210,11 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 			return Explanation{}, r.snap, err
 		}
 	}
+	if job.Status == jobs.Ready || job.Lease.GivesSeat() {
+		if known.seat, err = r.readSeat(job); err != nil {
+			return Explanation{}, r.snap, err
+		}
+	}
 	told, err := r.readDelivery(job)
 	if err != nil {
 		return Explanation{}, r.snap, err

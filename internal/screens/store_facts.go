@@ -165,3 +165,18 @@ func (r *reader) mergeReason(j jobs.Job, told delivered) (*Reason, error) {
 func (r *reader) jobsOnSeats(factories []ids.ID) ([]string, error) {
 	return q.BoardSeatHolders(r.ctx, r.tx, factories, r.workspace, namedHolders)
 }
+
+// readSeat returns the request for a seat that a job is to give, or to get; nil where none stands.
+func (r *reader) readSeat(j jobs.Job) (*Reason, error) {
+	rows, err := q.PreemptionOfJob(r.ctx, r.tx, r.workspace, j.ID)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	row := rows[0]
+	why := &Reason{Code: CodePreemptPending, Keys: []string{row.Job}, Since: &row.AskedAt, Until: &row.ExpiresAt}
+	if row.Job == j.Key {
+		why.Code, why.Keys = CodeAwaitsSeat, []string{row.Victim}
+		why.By, why.Factories = tenancy.Actor{Kind: tenancy.KindAgent, Name: row.Agent}, []string{row.Factory}
+	}
+	return why, nil
+}

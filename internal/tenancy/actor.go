@@ -2,8 +2,12 @@ package tenancy
 
 import "github.com/fleetboard/fleetboard/internal/ids"
 
-// Stop is the loop that pauses the jobs of a stop of the fleet, and lets them go on.
-const Stop = "stop"
+const (
+	// Stop is the loop that pauses the jobs of a stop of the fleet, and lets them go on.
+	Stop = "stop"
+	// Preemption is the loop that asks agents to give seats to more urgent jobs.
+	Preemption = "preemption"
+)
 
 // Actor says who did something, for good: names change, kind and id do not.
 type Actor struct {
@@ -46,6 +50,9 @@ func (a Actor) Is(b Actor) bool { return a.Kind == b.Kind && a.ID == b.ID }
 // IsStop reports whether it is the loop of a stop of the fleet.
 func (a Actor) IsStop() bool { return a.Kind == KindSystem && a.ID == Stop }
 
+// IsPreemption reports whether it is the loop that asks for seats.
+func (a Actor) IsPreemption() bool { return a.Kind == KindSystem && a.ID == Preemption }
+
 // Credit names who decided on something, and who carried it out where that was
 // somebody else: "Ada (carried out by the coordinator)". It is empty where nobody
 // is known.
@@ -61,8 +68,11 @@ func Credit(decided, carriedOut Actor) string {
 func (a Actor) words() string {
 	switch a.Kind {
 	case KindSystem:
-		if a.IsStop() {
+		switch {
+		case a.IsStop():
 			return "the stop of the fleet"
+		case a.IsPreemption():
+			return "a more urgent job"
 		}
 		return "the coordinator"
 	case KindEnrolment:

@@ -11,7 +11,7 @@ var asked = map[string]jobs.Status{string(jobs.ByPause): status.Pausing, string(
 // ShownStatus returns a job's status as people see it: a job whose agent has to stop is
 // "Cancelling…", not "Running".
 func ShownStatus(j jobs.Job) jobs.Status {
-	if j.Lease != nil {
+	if j.Lease.IsDirectedToStop() {
 		if pending, ok := asked[j.Lease.Directive]; ok {
 			return pending
 		}

@@ -275,14 +275,21 @@ func (s *Snapshot) mayRun(j Job, factory string) bool {
 // claims, of those that are not excluded; nil excludes none.
 func (s *Snapshot) FindAgent(factory string, j Job, excluded func(Agent) bool) (agent ids.ID, found bool) {
 	at := slices.IndexFunc(s.agents[factory], func(a Agent) bool {
-		return a.out == "" && !a.held && a.free > 0 && a.taken < a.seats && a.offer.Serves(j.Needs, j.Factory) &&
-			(len(a.products) == 0 || slices.Contains(a.products, j.Product)) && !slices.Contains(a.barred, j.Product) &&
-			(excluded == nil || !excluded(a))
+		return a.hasSeat() && a.mayTake(j) && (excluded == nil || !excluded(a))
 	})
 	if at < 0 {
 		return ids.Nil, false
 	}
 	return s.agents[factory][at].id, true
+}
+
+// hasSeat reports whether the agent, and its factory, have a free seat.
+func (a Agent) hasSeat() bool { return a.free > 0 && a.taken < a.seats }
+
+// mayTake reports whether a claim of the agent would be given a job if it had a seat.
+func (a Agent) mayTake(j Job) bool {
+	return a.out == "" && !a.held && a.offer.Serves(j.Needs, j.Factory) &&
+		(len(a.products) == 0 || slices.Contains(a.products, j.Product)) && !slices.Contains(a.barred, j.Product)
 }
 
 // FactoryID returns the id of a factory that is compared, Nil of another one.

@@ -111,7 +111,7 @@ func (e *Effects) pauseForBudget(ctx context.Context, workspace, id ids.ID, reas
 	var asked []jobs.Job
 	err = e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		job, err := jobs.LockTx(ctx, tx, workspace, id.String())
-		if err != nil || job.Lease == nil || job.Lease.Directive == Pause || job.Lease.Directive == Cancel {
+		if err != nil || job.Lease == nil || job.Lease.IsDirectedToStop() {
 			return err
 		}
 		after, err := DirectTx(ctx, tx, tenancy.System(workspace, budgetKeeper), job, Pause, reason, payload)
@@ -201,7 +201,7 @@ func keepBudgetTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.I
 		return false, err
 	}
 	job, err := jobs.LockTx(ctx, tx, who.Workspace, id.String())
-	if err != nil || job.Lease == nil || job.Lease.Directive == Pause || job.Lease.Directive == Cancel {
+	if err != nil || job.Lease == nil || job.Lease.IsDirectedToStop() {
 		return false, err
 	}
 	told := map[string]any{"reason": budgetKeeper, "used_tokens": used.Tokens, "token_budget": job.TokenBudget}

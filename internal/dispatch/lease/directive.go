@@ -15,14 +15,14 @@ import (
 const GraceSeconds = 60
 
 // DirectTx directs the holder of a job to cancel or to pause it, and returns the job. A
-// cancel replaces a pause, either of them a warning, and a person's pause that of a loop, which
-// would take its own back. Any other second call changes nothing, nor does a pause of what
-// is to be cancelled. The event says the payload.
+// cancel replaces a pause, either of them a warning and a request for the seat, and a person's pause
+// that of a loop, which would take its own back. Any other second call changes nothing, nor does a
+// pause of what is to be cancelled. The event says the payload.
 func DirectTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, directive, reason string, payload json.RawMessage) (
 	jobs.Job, error,
 ) {
 	had := job.Lease
-	takesOver := who.Kind != tenancy.KindSystem && had.DirectiveBy.Kind == tenancy.KindSystem
+	takesOver := who.Kind != tenancy.KindSystem && had.DirectiveBy.Kind == tenancy.KindSystem || had.GivesSeat()
 	if had.Directive == Cancel || had.Directive == directive && !takesOver {
 		return job.Job, nil
 	}
@@ -41,9 +41,10 @@ func DirectTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Loc
 }
 
 // ApplyDirective returns the decision that a directive calls for, once its job is to be
-// taken from the agent. ok is false where there is none.
+// taken from the agent. ok is false where there is none: a request for the seat is obeyed by a
+// release alone.
 func ApplyDirective(j jobs.Job, why string) (d jobs.Decision, e AttemptEnd, ok bool, err error) {
-	if j.Lease == nil {
+	if !j.Lease.IsDirectedToStop() {
 		return d, e, false, nil
 	}
 	switch j.Lease.Directive {

@@ -256,7 +256,8 @@ type Release struct {
 }
 
 // Release gives a job back without a result and without blame; it is how an
-// agent acknowledges that it was directed to pause or cancel. The lease ends now.
+// agent acknowledges that it was directed to pause or cancel, or gives its seat to a more
+// urgent job. The lease ends now.
 func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.Ref, r Release) (Ended, error) {
 	if err := (Progress{Checkpoint: r.Checkpoint}).check(""); err != nil {
 		return Ended{}, err
@@ -271,6 +272,9 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.
 		}
 		if d, e, ok, err := lease.ApplyDirective(job.Job, ""); ok {
 			return d, e, err
+		}
+		if job.Lease.GivesSeat() {
+			return giveSeat(ctx, tx, who.Workspace, job, reason)
 		}
 		d, err := job.Release(reason)
 		return d, lease.AttemptEnd{Outcome: lease.Released, Error: reason}, err

@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -100,4 +101,14 @@ func jobOfLog(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (
 		return ids.Nil, "", false, err
 	}
 	return state.ID, state.Key, state.HasSecrets, nil
+}
+
+// giveTx notes that a locked job is given back as its agent was asked, and returns the key of the job
+// for which; "" where nothing is asked.
+func giveTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Locked) (key string, err error) {
+	keys, err := q.PreemptionGive(ctx, tx, workspace, job.ID, job.Epoch)
+	if err != nil || len(keys) == 0 {
+		return "", err
+	}
+	return keys[0], nil
 }

@@ -118,9 +118,6 @@ func (c Change) check() error {
 	if c.Mode != nil && !slices.Contains(Modes, *c.Mode) {
 		p.Add("mode", "It must be pull, shadow or targeted.")
 	}
-	if c.PreemptGap != nil && *c.PreemptGap > 0 {
-		p.Add("preempt_gap", "It must be 0: this version takes no seat from a job that runs.")
-	}
 	known := map[string]bool{}
 	for _, n := range Numbers {
 		known[n.Name] = true
