@@ -17,13 +17,12 @@ func TestChangeDispatch(t *testing.T) {
 	admin := d.As(tenancy.RoleAdmin)
 	doc := handlertest.Page(t, admin.Get("/settings/dispatch"), http.StatusOK)
 	handlertest.WantCount(t, doc, "#dispatch-form input[type=number][value='1'][min='1'][max='100']", 2)
-	in := url.Values{"ageing_minutes": {"60"}, "preempt_gap": {"4"}, "short_jobs_first": {"1"}, "weight-default": {""}, "weight-ledger%2Fweb": {" 3 "}}
+	in := url.Values{"ageing_minutes": {"60"}, "short_jobs_first": {"1"}, "weight-default": {""}, "weight-ledger%2Fweb": {" 3 "}}
 	handlertest.WantRedirect(t, admin.Post("/settings/dispatch", in), "/settings/dispatch")
 	doc = handlertest.Page(t, admin.Get("/settings/dispatch"), http.StatusOK)
 	handlertest.WantText(t, doc, "#toasts", "Dispatch was saved")
 	handlertest.WantCount(t, doc, "#dispatch-form input[name='weight-ledger%2Fweb'][value='3']", 1)
 	handlertest.WantCount(t, doc, "#ageing_minutes[value='60']", 1)
-	handlertest.WantCount(t, doc, "#preempt_gap[value='4']", 1)
 	handlertest.WantCount(t, doc, "#short_jobs_first[checked]", 1)
 	if n := dbfactory.Int(t, d.DB, `SELECT count(*) FROM event WHERE type = 'dispatch.changed' AND actor_kind = 'person'`); n != 1 {
 		t.Errorf("%d events", n)
@@ -38,6 +37,9 @@ func TestChangeDispatch(t *testing.T) {
 	handlertest.WantText(t, doc, "#ageing_minutes-e", "A whole number from 0 to 10080.")
 	handlertest.WantText(t, doc, "#preempt_gap-e", "A whole number from 0 to 10.")
 	handlertest.WantText(t, handlertest.Page(t, admin.Get("/settings/audit?group=fleet"), http.StatusOK), "main", "product weights.ledger/web")
+
+	handlertest.WantRedirect(t, admin.Post("/settings/dispatch", url.Values{"preempt_gap": {"4"}}), "/settings/dispatch")
+	handlertest.WantCount(t, handlertest.Page(t, admin.Get("/settings/dispatch"), http.StatusOK), "#preempt_gap[value='4']", 1)
 
 	member := d.As(tenancy.RoleMember)
 	handlertest.WantStatus(t, member.Get("/settings/dispatch"), http.StatusForbidden)

@@ -157,7 +157,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	s := New(d, h.work(), &topics{}, quiet())
 	stop := serve(t, s)
 	want := []string{"age ready", "bridge messages", "collect blobs", "compact", "drop old messages", "enforce stops", "expire", "expire dead offers", "expire decisions", "expire logs", "expire offers", "extend the history of costs", "fail cycles",
-		"foresee budgets", "index logs", "index messages", "index texts", "merge approved", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets", "sample pools",
+		"foresee budgets", "index logs", "index messages", "index texts", "merge approved", "preempt", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets", "sample pools",
 		"seal", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	called := map[string]bool{}
 	for len(called) < len(want) {
