@@ -211,7 +211,7 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 		}
 	}
 	if job.Status == jobs.Ready || job.Lease.GivesSeat() {
-		if known.seat, err = r.readSeat(job); err != nil {
+		if known.seat, err = readSeat(r, job); err != nil {
 			return Explanation{}, r.snap, err
 		}
 	}

@@ -167,7 +167,7 @@ func (r *reader) jobsOnSeats(factories []ids.ID) ([]string, error) {
 }
 
 // readSeat returns the request for a seat that a job is to give, or to get; nil where none stands.
-func (r *reader) readSeat(j jobs.Job) (*Reason, error) {
+func readSeat(r *reader, j jobs.Job) (*Reason, error) {
 	rows, err := q.PreemptionOfJob(r.ctx, r.tx, r.workspace, j.ID)
 	if err != nil || len(rows) == 0 {
 		return nil, err

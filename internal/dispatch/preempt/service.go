@@ -123,7 +123,7 @@ func (s *Service) decideTx(ctx context.Context, tx db.Tx, workspace ids.ID, gap 
 
 // lookTx reads the requests that stand, and the ready jobs for which more could be made.
 func lookTx(ctx context.Context, tx db.Tx, workspace ids.ID, gap int) (standing []request, ready []urgent, err error) {
-	if standing, err = standingTx(ctx, tx, workspace); err != nil || gap == 0 || len(standing) == maxStanding {
+	if standing, err = readStandingTx(ctx, tx, workspace); err != nil || gap == 0 || len(standing) == maxStanding {
 		return standing, nil, err
 	}
 	ready, err = readyTx(ctx, tx, workspace, gap)

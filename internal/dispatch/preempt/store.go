@@ -26,7 +26,7 @@ func tryLockTx(ctx context.Context, tx db.Tx, workspace ids.ID) (bool, error) {
 // directive does; Gap is by how much the job is more urgent than the victim.
 type request = dbsqlc.PreemptionsAskedRow
 
-func standingTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]request, error) {
+func readStandingTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]request, error) {
 	return q.PreemptionsAsked(ctx, tx, workspace, maxStanding)
 }
 
