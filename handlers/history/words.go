@@ -144,10 +144,8 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return onFactory(said("factory"))
 	case eventlog.JobDelivered, eventlog.JobDeliveryRefused:
 		return deliveryText(e.Type, said)
-	case eventlog.JobPreemptAsked, eventlog.JobPreemptWithdrawn, eventlog.JobPreempted:
-		return seatText(said)
-	case eventlog.JobCollided, eventlog.JobCollisionEnded:
-		return collisionText(said("job"), payload)
+	case eventlog.JobPreemptAsked, eventlog.JobPreemptWithdrawn, eventlog.JobPreempted, eventlog.JobCollided, eventlog.JobCollisionEnded:
+		return otherJobText(e.Type, said, payload)
 	case eventlog.JobAsked, eventlog.JobAnswered, eventlog.JobBlocked:
 		return ui.Text(newValue(e.Changes, saidIn[e.Type]))
 	case eventlog.JobRanked:
@@ -181,6 +179,14 @@ func rankText(said func(string) string) ui.Sentence {
 		}
 	}
 	return ui.Text("to where it stands by its waiting")
+}
+
+// otherJobText names the other job that an event is about.
+func otherJobText(kind eventlog.Type, said func(string) string, payload map[string]any) ui.Sentence {
+	if kind == eventlog.JobCollided || kind == eventlog.JobCollisionEnded {
+		return collisionText(said("job"), payload)
+	}
+	return seatText(said)
 }
 
 // whyKept says why a request for a seat has ended and its job goes on.
