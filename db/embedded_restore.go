@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -224,4 +225,30 @@ func RemoveEmbedded(ctx context.Context, dataDir string, log *slog.Logger) error
 		return err
 	}
 	return removeCluster(ctx, dataDir, user, log)
+}
+
+// AddDatabase makes an empty database for a login, a superuser that is made where it is not there, and
+// returns its address: for a trial of a dump.
+func (e *Embedded) AddDatabase(ctx context.Context, login string) (string, error) {
+	name := pgx.Identifier{login}.Sanitize()
+	err := once(ctx, e.url("postgres"), func(conn *pgx.Conn) error {
+		var there bool
+		err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", login).Scan(&there)
+		if err == nil && !there {
+			_, err = conn.Exec(ctx, "CREATE ROLE "+name+" LOGIN SUPERUSER")
+		}
+		if err == nil {
+			_, err = conn.Exec(ctx, "CREATE DATABASE trial OWNER "+name+" TEMPLATE template0")
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("make a database for the trial: %w", err)
+	}
+	address, err := url.Parse(e.url("trial"))
+	if err != nil {
+		return "", err
+	}
+	address.User = url.User(login)
+	return address.String(), nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -100,4 +101,8 @@ func TestADumpIsRestored(t *testing.T) {
 		t.Errorf("restored are %q", got)
 	}
 	m.run(empty, "audit").wants(t, 0)
+	m.run(env, "doctor", store, "--try-restore", "--in", m.disk).wants(t, 0, "the newest of 1 ended", "Restored the backup", "     0  state")
+	if left, _ := filepath.Glob(m.path("fleetboard-trial-*")); len(left) > 0 {
+		t.Errorf("the trial left %q", left)
+	}
 }

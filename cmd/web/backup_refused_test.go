@@ -158,6 +158,7 @@ func TestWhatRestoresRefuse(t *testing.T) {
 	}
 	empty, used := m.mkdir("empty"), m.mkdir("used")
 	write(t, filepath.Join(used, "letters"), "dear")
+	small := m.mount("small", "size=60m,mode=0711", 0)
 	later := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	for _, c := range []struct {
 		name string
@@ -180,6 +181,7 @@ func TestWhatRestoresRefuse(t *testing.T) {
 		{"a time without a zone", env(), []string{good, "--at", "2026-03-01T12:00:00"}, 2, "must be a time with its zone"},
 		{"a time to come", env(), []string{good, "--at", later}, 2, "is in the future"},
 		{"a time before", env(), []string{good, "--at", "2020-01-01T00:00:00Z"}, 2, "the oldest backup was finished at"},
+		{"a disk that is too small", env("FLEETBOARD_DATA_DIR", filepath.Join(small, "data")), []string{good}, 2, "the backup needs"},
 		{"a directory with something else", env("FLEETBOARD_DATA_DIR", used), []string{good}, 2, "is not empty (it has letters)"},
 		{"a cluster for another database server", env("DATABASE_URL", "postgres://nobody@127.0.0.1:1/none"), []string{good}, 2, "unset DATABASE_URL"},
 		{"a bucket that refuses", env("AWS_ACCESS_KEY_ID", "key", "AWS_SECRET_ACCESS_KEY", "secret"),
@@ -191,6 +193,9 @@ func TestWhatRestoresRefuse(t *testing.T) {
 				t.Errorf("the directory was made: %q", files(t, to))
 			}
 		})
+	}
+	if left := files(t, small); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
 	}
 	m.changedParts(good, env())
 	m.stoppedRestore(good, passphrase)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -109,8 +110,9 @@ func (c Config) examineBackups(ctx context.Context, address string, list []Sympt
 		if reached.IsZero() {
 			say(false, "log", "it is not archived there: only the moments at which backups ended can be restored")
 		} else {
+			oldest := slices.IndexFunc(found, func(f backup.Found) bool { return f.Copy != nil && f.Copy.Chain == newest.Copy.Chain })
 			say(time.Since(reached) > lateLog && address == "", "log", "any second from %s to %s can be restored",
-				found[0].Ended.Format(time.RFC3339), reached.UTC().Format(time.RFC3339))
+				found[oldest].Ended.Format(time.RFC3339), reached.UTC().Format(time.RFC3339))
 		}
 	}
 	if status, err := backup.ReadStatus(c.DataDir); err == nil && address == "" && status.Problem != "" {
@@ -135,6 +137,10 @@ func TryRestore(ctx context.Context, cfg Config, address, dir string, log *slog.
 	if err != nil {
 		return p, err
 	}
+	newest, err := newestBackup(ctx, cfg, address)
+	if err != nil {
+		return p, err
+	}
 	trial := cfg
 	if trial.DataDir, err = os.MkdirTemp(dir, "fleetboard-trial-*"); err != nil {
 		return p, err
@@ -147,9 +153,39 @@ func TryRestore(ctx context.Context, cfg Config, address, dir string, log *slog.
 	if err := os.Chmod(trial.DataDir, 0o711); err != nil {
 		return p, err
 	}
-	trial.DatabaseURL, trial.Keys.LogMarksURL = "", "" // the marks are those of the running server
+	trial.DatabaseURL, trial.AppDatabaseURL, trial.Keys.LogMarksURL = "", "", "" // the marks are those of the running server
 	if len(keys) > 0 {
 		trial.SecretKeyText, trial.SecretKeyPath = base64.StdEncoding.EncodeToString(keys[0]), ""
 	}
+	if newest.Kind == backup.Dump {
+		server, err := db.StartEmbedded(ctx, trial.DataDir, log)
+		if err != nil {
+			return p, err
+		}
+		if trial.DatabaseURL, err = server.AddDatabase(ctx, newest.Owner); err != nil {
+			return p, errors.Join(err, server.Stop(ctx))
+		}
+		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
+	}
 	return Restore(ctx, trial, RestoreInput{Address: address}, log, progress)
+}
+
+// newestBackup returns the newest backup at an address.
+func newestBackup(ctx context.Context, cfg Config, address string) (f backup.Found, err error) {
+	where, err := cfg.backupAddress(address)
+	if err != nil {
+		return f, err
+	}
+	store, err := where.Open()
+	if err != nil {
+		return f, err
+	}
+	list, err := backup.List(ctx, store)
+	if err == nil && len(list) == 0 {
+		err = errors.New("there is none")
+	}
+	if err != nil {
+		return f, err
+	}
+	return list[len(list)-1], nil
 }

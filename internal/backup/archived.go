@@ -75,6 +75,17 @@ func (l *archivedLog) reaches(at time.Time) bool {
 	return len(l.files) > 0 && !at.IsZero()
 }
 
+// size returns how many bytes the segments have.
+func (l *archivedLog) size() int64 {
+	segments, last := int64(0), replication.LSN(0)
+	for _, f := range l.files {
+		if f.begins != last {
+			segments, last = segments+1, f.begins
+		}
+	}
+	return segments * l.state.SegmentSize
+}
+
 // check reads all files, and refuses a log that has a gap.
 func (l *archivedLog) check(ctx context.Context, progress Progress) error {
 	return l.segments(ctx, func(name string, _ []byte) error {

@@ -245,7 +245,7 @@ func TestOldBackupsAreRemoved(t *testing.T) {
 			store[chainFolder+chain+"/"+logName(name, 0, true, nil)] = nil
 		}
 	}
-	if err := prune(t.Context(), store, own[4], 3); err != nil {
+	if err := errors.Join(removeUnfinished(t.Context(), store, false), prune(t.Context(), store, own[4], 3)); err != nil {
 		t.Fatal(err)
 	}
 	list, err := List(t.Context(), store)
@@ -254,6 +254,9 @@ func TestOldBackupsAreRemoved(t *testing.T) {
 	}
 	if store[young+"/base.tar.00001"] == nil || store[old+"/base.tar.00001"] != nil {
 		t.Error("of two backups that were not finished not just the old one was removed")
+	}
+	if err := removeUnfinished(t.Context(), store, true); err != nil || store[young+"/base.tar.00001"] != nil {
+		t.Errorf("where nobody else writes, a young one is left: %v", err)
 	}
 	for chain, want := range map[string]int{"5e0d7a31": 3, "without": 0, "begun": 7, "others": 7} {
 		names, _ := store.List(t.Context(), chainFolder+chain+"/0")

@@ -13,17 +13,15 @@ import (
 // leftFor is after how long a backup without a manifest, or a log without a backup, belongs to nobody.
 const leftFor = 24 * time.Hour
 
-// prune removes the oldest backups of the server that made the newest, but for so many, what was never
-// finished, and the log that no backup needs any more.
+// prune removes the oldest backups of the server that made the newest, but for so many, and the log that
+// no backup needs any more.
 func prune(ctx context.Context, store Store, newest Manifest, keep int) error {
 	list, err := List(ctx, store)
 	if err != nil {
 		return err
 	}
 	var own []Manifest
-	whole := map[string]bool{}
 	for _, f := range list {
-		whole[f.ID] = true
 		if f.Copy != nil && f.Copy.System == newest.Copy.System {
 			own = append(own, f.Manifest)
 		}
@@ -34,18 +32,29 @@ func prune(ctx context.Context, store Store, newest Manifest, keep int) error {
 		}
 		own = own[1:]
 	}
+	return pruneLogs(ctx, store, newest, own)
+}
+
+// removeUnfinished removes backups that were never finished: a day old, or of any age where nobody else
+// writes to the store now.
+func removeUnfinished(ctx context.Context, store Store, alone bool) error {
 	ids, err := folders(ctx, store)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if begun, err := begunAt(id); err == nil && !whole[id] && time.Since(begun) > leftFor {
-			if err := removeAll(ctx, store, id); err != nil {
-				return err
-			}
+		begun, err := begunAt(id)
+		if err != nil || !alone && time.Since(begun) < leftFor {
+			continue
+		}
+		if _, err := store.Get(ctx, id+"/"+manifestName); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := removeAll(ctx, store, id); err != nil {
+			return err
 		}
 	}
-	return pruneLogs(ctx, store, newest, own)
+	return nil
 }
 
 // pruneLogs removes the log before the oldest backup of each chain.

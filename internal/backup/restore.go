@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -125,6 +127,9 @@ func (r Request) restoreCluster(ctx context.Context, done *Restored) (err error)
 		err = log.check(ctx, r.Progress)
 	}
 	if err == nil {
+		err = roomToRestore(r.DataDir, done.Size()+log.size())
+	}
+	if err == nil {
 		done.marker, err = begin(r.DataDir, done.Manifest)
 	}
 	if err != nil {
@@ -147,6 +152,20 @@ func (r Request) restoreCluster(ctx context.Context, done *Restored) (err error)
 		return err
 	}
 	return nil
+}
+
+// roomToRestore refuses a disk that has less space than so many bytes.
+func roomToRestore(dataDir string, bytes int64) error {
+	for dir := dataDir; ; dir = filepath.Dir(dir) {
+		err := roomFor(dir, bytes)
+		if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
+			continue // it is made
+		}
+		if err != nil {
+			return refuse("the backup needs %d MB: %w", bytes>>20, err)
+		}
+		return nil
+	}
 }
 
 // write writes the cluster and the log that follows.

@@ -122,6 +122,8 @@ func (a Address) Open() (Store, error) {
 type Target struct {
 	Store
 
+	// alone says that nobody else writes there meanwhile.
+	alone   bool
 	finish  func() error
 	abandon func()
 }

@@ -40,7 +40,7 @@ func createDir(path string) (*Target, error) {
 	}
 	removeUnwritten(path)
 	release := func() { _ = lock.Close() }
-	return &Target{Store: dir{path}, finish: func() error { release(); return nil }, abandon: release}, nil
+	return &Target{Store: dir{path}, alone: true, finish: func() error { release(); return nil }, abandon: release}, nil
 }
 
 // removeUnwritten removes what processes left that were killed while they wrote.

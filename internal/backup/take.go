@@ -38,10 +38,15 @@ type Server struct {
 func Take(ctx context.Context, s Server, to *Target, progress Progress) (m Manifest, err error) {
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, removeAll(context.WithoutCancel(ctx), to, m.ID))
+			if m.ID != "" {
+				err = errors.Join(err, removeAll(context.WithoutCancel(ctx), to, m.ID))
+			}
 			to.Abandon()
 		}
 	}()
+	if err := removeUnfinished(ctx, to, to.alone); err != nil {
+		return m, err
+	}
 	m = Manifest{Format: format, ID: newID(time.Now()), Product: s.Product, Schema: s.Schema, Begun: time.Now().UTC().Truncate(time.Second),
 		Bucket: s.Bucket}
 	if s.Passphrase != "" {
@@ -135,7 +140,7 @@ func (c *counter) Write(data []byte) (int, error) {
 // removeAll removes the files of a backup.
 func removeAll(ctx context.Context, store Store, id string) error {
 	names, err := store.List(ctx, id+"/")
-	if err != nil || id == "" {
+	if err != nil {
 		return err
 	}
 	// The manifest first: what is half removed is no backup.
