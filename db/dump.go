@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -188,14 +187,11 @@ func program(ctx context.Context, name string, major int, ownerURL string, args 
 		return nil, nil, err
 	}
 	cfg, err := pgx.ParseConfig(ownerURL)
-	u, urlErr := url.Parse(ownerURL)
-	if err = errors.Join(err, urlErr); err != nil {
+	address, ok := parseLocation(ownerURL)
+	if err != nil || !ok {
 		return nil, nil, errors.New("the database address cannot be read")
 	}
-	if u.User != nil {
-		u.User = url.User(cfg.User)
-	}
-	cmd := exec.CommandContext(ctx, path, append(args, "--dbname="+u.String())...)
+	cmd := exec.CommandContext(ctx, path, append(args, "--dbname="+address.withoutPassword())...)
 	cmd.Env = append(os.Environ(), "PGPASSWORD="+cfg.Password, "PGAPPNAME=fleetboard backup", "LC_ALL=C")
 	var said bytes.Buffer
 	cmd.Stderr = &said

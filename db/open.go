@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
@@ -22,7 +24,6 @@ const (
 const (
 	applicationName = "fleetboard"
 	defaultMaxConns = 16
-	connectTimeout  = 5 * time.Second
 	// pingTimeout is how long an idle connection may take to prove itself.
 	pingTimeout = time.Second
 	// defaultAcquireTimeout is short: a full pool answers "not available" instead of
@@ -54,6 +55,9 @@ type DB struct {
 	direct *pgx.ConnConfig
 	// acquireTimeout bounds the wait for a free connection.
 	acquireTimeout time.Duration
+	// resetAt is when the connections were last given up because a server takes no changes, in
+	// seconds.
+	resetAt atomic.Int64
 }
 
 // Open connects to a migrated database and checks that it answers. The error
@@ -99,26 +103,17 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil
 	}
 
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
+	cfg.BeforeConnect = guardCommits
+	d := &DB{direct: direct, acquireTimeout: cmp.Or(o.AcquireTimeout, defaultAcquireTimeout)}
+	cfg.ConnConfig.OnPgError = d.leaveReadOnly(cfg.ConnConfig.OnPgError)
+	if d.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("the pool cannot be made: %w", err)
 	}
-	d := &DB{pool: pool, direct: direct, acquireTimeout: cmp.Or(o.AcquireTimeout, defaultAcquireTimeout)}
 	if err := d.checkRoles(ctx, cfg.ConnConfig.User); err != nil {
-		pool.Close()
+		d.pool.Close()
 		return nil, err
 	}
 	return d, nil
-}
-
-// prepare sets what every connection of ours has, pooled or not.
-func prepare(cfg *pgx.ConnConfig) {
-	if cfg.ConnectTimeout == 0 {
-		cfg.ConnectTimeout = connectTimeout
-	}
-	if cfg.RuntimeParams["application_name"] == "" {
-		cfg.RuntimeParams["application_name"] = applicationName
-	}
 }
 
 // becomeApp gives up the owner's rights for the rest of the connection.
@@ -127,6 +122,21 @@ func becomeApp(ctx context.Context, conn *pgx.Conn) error {
 		return fmt.Errorf("taking the role %s (was the database migrated?): %w", roleApp, err)
 	}
 	return nil
+}
+
+// leaveReadOnly returns a handler of PostgreSQL's errors that gives up all connections when a
+// server takes no changes: it leads no longer, and what it shows grows old. Once a second at most,
+// since a database may also be kept from changes on purpose. Other errors are left to next.
+func (d *DB) leaveReadOnly(next pgconn.PgErrorHandler) pgconn.PgErrorHandler {
+	return func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		if err.Code != stateReadOnly {
+			return next(conn, err)
+		}
+		if now := time.Now().Unix(); d.resetAt.Swap(now) != now {
+			d.pool.Reset()
+		}
+		return false
+	}
 }
 
 // Ping reports whether a transaction can be had right now.

@@ -144,7 +144,7 @@ func (t *transaction) commit(ctx context.Context) error {
 		return nil
 	}
 	t.await(1)
-	return commit(ctx, t.tx)
+	return commitOn(ctx, t.conn, t.tx)
 }
 
 // rollback undoes the transaction even where ctx has ended. A connection that cannot

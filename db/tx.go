@@ -33,10 +33,7 @@ var (
 )
 
 const (
-	// commitTimeout bounds the wait for a COMMIT's answer. The caller's context
-	// does not: an answer that is not awaited leaves the outcome unknown.
-	commitTimeout = 5 * time.Second
-	closeTimeout  = 2 * time.Second
+	closeTimeout = 2 * time.Second
 	// answerGrace is how much longer than its statements may take an answer is awaited: a
 	// server that is there has cancelled them by then, or ended the idle transaction.
 	answerGrace = 5 * time.Second
@@ -163,22 +160,6 @@ func (d *DB) In(ctx context.Context, scope Scope, fn func(tx Tx) error, options 
 	}
 	done = true
 	return t.commit(ctx)
-}
-
-// commit ends tx and distinguishes a refusal by the server, after which nothing was
-// saved, from silence, after which nobody knows.
-func commit(ctx context.Context, tx pgx.Tx) error {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
-	defer cancel()
-	err := tx.Commit(limited)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, pgx.ErrTxCommitRollback) || refusedByServer(err):
-		return Fault(err)
-	default:
-		return outcomeUnknown(err)
-	}
 }
 
 // refuse passes err through Fault. A deadline that was not the caller's is a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,11 +43,25 @@ func Connect(ctx context.Context, url string) (*Conn, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = connectTimeout
 	}
+	other := func(f *pgconn.FallbackConfig) bool { return f.Host != cfg.Host || f.Port != cfg.Port }
+	if cfg.ValidateConnect != nil || slices.ContainsFunc(cfg.Fallbacks, other) {
+		cfg.ValidateConnect = checkLeads
+	}
 	pg, err := pgconn.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect for replication: %w", err)
 	}
 	return &Conn{pg}, nil
+}
+
+// checkLeads passes over a standby among several hosts. Where pgx asks by itself it uses SQL, which a
+// connection for replication does not take.
+func checkLeads(ctx context.Context, pg *pgconn.PgConn) error {
+	results, err := pg.Exec(ctx, "SHOW transaction_read_only").ReadAll()
+	if err == nil && len(results) == 1 && len(results[0].Rows) == 1 && string(results[0].Rows[0][0]) == "on" {
+		err = pgconn.ErrReadOnlyConnection
+	}
+	return err
 }
 
 // Close ends the connection, and with it the temporary slots that it made.

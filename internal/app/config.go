@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"net"
 	"net/mail"
-	"net/url"
 	"path/filepath"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/caarlos0/env/v11"
 
+	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
 )
 
@@ -28,7 +28,8 @@ type Config struct {
 	// PublicURL is where people reach the server, https://fleet.example.com;
 	// empty is http on Listen. With https, cookies are bound to it.
 	PublicURL string `env:"FLEETBOARD_PUBLIC_URL"`
-	// DatabaseURL is the owner's login; empty starts an embedded server in DataDir.
+	// DatabaseURL is the owner's login, on one host or on several of which one leads; empty
+	// starts an embedded server in DataDir.
 	DatabaseURL string `env:"DATABASE_URL"`
 	// AppDatabaseURL is the login of the application's queries, where a pooler
 	// stands between; empty uses DatabaseURL with the rights of fleetboard_app.
@@ -125,9 +126,8 @@ func (c *Config) checkDatabase() error {
 		if v.value == "" {
 			continue
 		}
-		// The parser's error would repeat the password.
-		if u, err := url.Parse(v.value); err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
-			errs = append(errs, fmt.Errorf("%s: must be a URL like postgres://user:password@host:5432/database", v.name))
+		if err := db.CheckAddress(v.value); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", v.name, err))
 		}
 	}
 	if c.AppDatabaseURL != "" && c.DatabaseURL == "" {

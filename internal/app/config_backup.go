@@ -3,12 +3,12 @@ package app
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/backup"
 	"github.com/fleetboard/fleetboard/internal/blobs/s3"
 )
@@ -51,9 +51,10 @@ func (c BackupConfig) check() error {
 	if c.Keep < 1 || c.Keep > highestBackupKeep {
 		errs = append(errs, fmt.Errorf("FLEETBOARD_BACKUP_KEEP: must be a number from 1 to %d", highestBackupKeep))
 	}
-	// The parser's error would repeat the password.
-	if u, err := url.Parse(c.DatabaseURL); c.DatabaseURL != "" && (err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql") {
-		errs = append(errs, errors.New("FLEETBOARD_BACKUP_DATABASE_URL: must be a URL like postgres://user:password@host:5432/database"))
+	if c.DatabaseURL != "" {
+		if err := db.CheckAddress(c.DatabaseURL); err != nil {
+			errs = append(errs, fmt.Errorf("FLEETBOARD_BACKUP_DATABASE_URL: %w", err))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -77,6 +77,18 @@ func TestConfigReadsEveryVariable(t *testing.T) {
 	}
 }
 
+// The database may have several hosts, of which one leads.
+func TestADatabaseMayHaveSeveralHosts(t *testing.T) {
+	for _, address := range []string{
+		"postgres://u:p@one:5432,two:5433/fb?target_session_attrs=primary", "postgres://u:p%40x@one,two,three/fb?target_session_attrs=read-write",
+		"postgres://u@[::1]:5432,[::2]:5432/fb", "postgres://u@/fb?host=one,two&port=5432,5433", "postgres://u@one/fb?target_session_attrs=any",
+	} {
+		if _, err := LoadConfig(map[string]string{"HOME": "/h", "DATABASE_URL": address, "FLEETBOARD_APP_DATABASE_URL": address}); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 // Each wrong value is refused by its variable's name, and secrets stay secret.
 func TestConfigNamesTheVariable(t *testing.T) {
 	const secret = "hunter2"
@@ -89,6 +101,10 @@ func TestConfigNamesTheVariable(t *testing.T) {
 		{"FLEETBOARD_METRICS_LISTEN", "localhost:metrics", ""},
 		{"DATABASE_URL", "mysql://u:" + secret + "@h/d", ""},
 		{"DATABASE_URL", "postgres://u:" + secret + "@h:%zz/d", ""},
+		{"DATABASE_URL", "postgres://u:" + secret + "@one:5432,two:%zz/d", ""},
+		{"DATABASE_URL", "postgres://u:" + secret + "@one,two/d?target_session_attrs=any", ""},
+		{"DATABASE_URL", "postgres://u:" + secret + "@one,two/d?target_session_attrs=prefer-standby", ""},
+		{"DATABASE_URL", "postgres://u:" + secret + "@one/d?target_session_attrs=standby", ""},
 		{"FLEETBOARD_APP_DATABASE_URL", "postgres://app:" + secret + "@h/d", ""},
 		{"FLEETBOARD_SECRET_KEY", secret, ""},
 		{"FLEETBOARD_SECRET_KEY", "x", "FLEETBOARD_SECRET_KEY_FILE"},
