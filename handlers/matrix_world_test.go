@@ -18,6 +18,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
 	"github.com/fleetboard/fleetboard/internal/coordinator"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -56,7 +57,7 @@ func newMatrix(t *testing.T) *matrix {
 	m := &matrix{t: t}
 	m.Site = handlertest.OwnedSite(t, func(d *handlers.Deps) { d.Done = done })
 	m.deps = m.Deps
-	m.deps.Coordinator = coordinator.New(m.DB, coordinator.Work{}, notifier.New(transport.Poll{}, m.Log), m.Log)
+	m.deps.Coordinator = coordinator.New(m.DB, servers.NewName(), coordinator.Work{}, notifier.New(transport.Poll{}, m.Log), m.Log)
 	m.Server = handlers.New(m.deps)
 	m.first, _ = ids.Parse(dbfactory.Text(t, m.DB, "SELECT id::text FROM workspace"))
 	m.fill()

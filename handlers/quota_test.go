@@ -16,7 +16,7 @@ import (
 func TestPagesHaveAQuota(t *testing.T) {
 	client := "203.0.113.9"
 	s := handlertest.OwnedSite(t, func(d *handlers.Deps) {
-		d.Quota, d.ClientAddress = quota.New(4), func(*http.Request) string { return client }
+		d.Quota, d.ClientAddress = quota.New(4, nil), func(*http.Request) string { return client }
 	})
 	s.Probe()
 	s.LogIn(t) // one request of the address, and six at once are allowed
@@ -60,7 +60,7 @@ func TestPagesHaveAQuota(t *testing.T) {
 
 // What others send from an address keeps nobody there from logging out.
 func TestJunkKeepsNobodyFromLoggingOut(t *testing.T) {
-	s := handlertest.OwnedSite(t, func(d *handlers.Deps) { d.Quota = quota.New(4) })
+	s := handlertest.OwnedSite(t, func(d *handlers.Deps) { d.Quota = quota.New(4, nil) })
 	s.LogIn(t)
 	stranger := s.Browser()
 	for range 50 {

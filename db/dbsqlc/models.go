@@ -1148,6 +1148,13 @@ type Revocation struct {
 	At          time.Time
 }
 
+type Server struct {
+	Name      string
+	Version   string
+	StartedAt time.Time
+	SeenAt    time.Time
+}
+
 type Session struct {
 	TokenHash  []byte
 	AccountID  *uuid.UUID

@@ -78,7 +78,7 @@ func Over(t testing.TB, d *db.DB, workspace ids.ID, transport notifier.Transport
 		Tokens: &Tokens{}, Wake: n, Listening: make(chan struct{})}
 	w.Jobs = jobs.NewService(d, n, dbtest.Vault(d), nil)
 	w.Fleet = fleet.NewService(d, n)
-	w.Dispatch = dispatch.New(d, w.Jobs, n, w.Tokens, nil, slog.New(slog.DiscardHandler))
+	w.Dispatch = dispatch.New(d, w.Jobs, n, w.Tokens, nil, nil, slog.New(slog.DiscardHandler))
 	var once sync.Once
 	n.Subscribe("listening:", func(string) { once.Do(func() { close(w.Listening) }) })
 	go func() { defer close(done); _ = n.Run(ctx) }()

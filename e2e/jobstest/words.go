@@ -43,7 +43,7 @@ func IndexMessages(t *testing.T, d *db.DB) {
 	t.Helper()
 	const behind = `SELECT count(*) FROM message m LEFT JOIN message_words_place p USING (workspace_id) WHERE m.seq > coalesce(p.seq, 0)`
 	for dbfactory.Int(t, d, behind) > 0 {
-		b := bus.NewService(d, Silence{}, nil, nil)
+		b := bus.NewService(d, Silence{}, nil, nil, nil)
 		_, err := b.IndexWords(t.Context())
 		b.Close()
 		if err != nil {

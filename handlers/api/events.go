@@ -55,7 +55,7 @@ func (s *eventHandlers) StreamEvents(ctx context.Context, r StreamEventsRequestO
 	if err != nil {
 		return nil, err
 	}
-	place, err := openStream(ctx, s.Tokens, s.Done)
+	place, err := openStream(ctx, s.Deps)
 	if err != nil {
 		return nil, err
 	}

@@ -18,10 +18,10 @@ var streams = stream.New(stream.Limits{PerWorkspace: 200, PerAsker: 20, Beat: 15
 
 // openStream takes a place for a stream that ends with the server, and soon after the
 // call's token. Fault: TooMany.
-func openStream(ctx context.Context, tokens Bearers, server <-chan struct{}) (*stream.Stream, error) {
+func openStream(ctx context.Context, d *Deps) (*stream.Stream, error) {
 	who, token := principal(ctx), callFrom(ctx).token
-	return streams.Open(who, stream.End{Server: server, Allowed: func(ctx context.Context) bool {
-		now, err := tokens.Bearer(ctx, token)
+	return streams.Open(who, d.Servers.Count(), stream.End{Server: d.Done, Allowed: func(ctx context.Context) bool {
+		now, err := d.Tokens.Bearer(ctx, token)
 		if err != nil { // a database that cannot be queried ends no stream
 			return status.OfError(err) >= http.StatusInternalServerError
 		}

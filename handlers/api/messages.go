@@ -52,7 +52,7 @@ func (s *messageHandlers) ReadMessages(ctx context.Context, r ReadMessagesReques
 	in := bus.Query{After: value(p.After), Wait: time.Duration(value(p.WaitSeconds)) * time.Second, Types: value(p.Types),
 		Limit: limit(p.Limit), Peek: value(p.Peek)}
 	if callFrom(ctx).stream {
-		place, err := openStream(ctx, s.Tokens, s.Done)
+		place, err := openStream(ctx, s.Deps)
 		if err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ func (l *lookups) Bearer(ctx context.Context, token string) (tenancy.Principal, 
 func (w *apiServer) limited(perSecond int) (http.Handler, *lookups) {
 	looked := &lookups{Bearers: w.accounts.Tokens}
 	deps := w.services.API()
-	deps.Tokens, deps.Quota = looked, quota.New(perSecond)
+	deps.Tokens, deps.Quota = looked, quota.New(perSecond, nil)
 	deps.ClientAddress = func(r *http.Request) string { return r.Header.Get("X-Test-Client") }
 	return api.New(deps), looked
 }

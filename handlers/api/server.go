@@ -66,6 +66,8 @@ type Deps struct {
 	Build Build
 	// Quota is how much each caller may send; nil is no limit.
 	Quota *quota.Quota
+	// Servers are those among which the limits of streams are divided; nil is one.
+	Servers quota.Servers
 	// Turns are those of expensive calls; nil is no limit.
 	Turns *quota.Turns
 	// ClientAddress says where a request comes from. Nil is the connection's

@@ -15,8 +15,9 @@ const (
 	streamsInAll        = 2000
 )
 
-// askers returns whose quotas a stream counts for: the person, the workspace, and the process.
-func askers(who tenancy.Principal) []quota.Asker {
-	return append(quota.Askers(who, quota.Shares{Asker: StreamsPerPerson, Workspace: streamsPerWorkspace}),
+// askers returns whose quotas a stream counts for: the person and the workspace, whose part of the
+// limits is that of one of so many servers, and the process.
+func askers(who tenancy.Principal, servers int) []quota.Asker {
+	return append(quota.Askers(who, quota.Shares{Asker: StreamsPerPerson, Workspace: streamsPerWorkspace}.Among(servers)),
 		quota.Asker{ID: ids.Nil, Most: streamsInAll})
 }

@@ -49,7 +49,7 @@ func NewStreams(s *web.Site) *Streams { return &Streams{site: s, open: quota.New
 // Serve answers a request with a stream, unless too many are open. prepare refuses
 // what cannot be shown, before the answer has begun; done ends what it began.
 func Serve[T any](s *Streams, c echo.Context, who tenancy.Principal, prepare func() (feed Feed[T], done func(), err error)) error {
-	leave, full := s.open.Enter(askers(who)...)
+	leave, full := s.open.Enter(askers(who, s.site.Servers.Count())...)
 	if full != nil {
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(int(heartbeatEvery/time.Second)))
 		return c.String(http.StatusServiceUnavailable, "Too many live pages are open.\n")

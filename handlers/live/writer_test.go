@@ -66,13 +66,13 @@ func TestStreamLimit(t *testing.T) {
 	me := person(here)
 	fill := func(most int, who func() tenancy.Principal, what string) (leaves []func()) {
 		for range most {
-			leave, full := seats.Enter(askers(who())...)
+			leave, full := seats.Enter(askers(who(), 1)...)
 			if full != nil {
 				t.Fatalf("refused below the limit of %s", what)
 			}
 			leaves = append(leaves, leave)
 		}
-		if _, full := seats.Enter(askers(who())...); full == nil {
+		if _, full := seats.Enter(askers(who(), 1)...); full == nil {
 			t.Errorf("one stream of %s too many", what)
 		}
 		return leaves
@@ -81,7 +81,7 @@ func TestStreamLimit(t *testing.T) {
 	fill(streamsPerWorkspace-StreamsPerPerson, func() tenancy.Principal { return person(here) }, "one workspace")
 	fill(streamsInAll-streamsPerWorkspace, func() tenancy.Principal { return person(ids.New()) }, "all")
 	mine[0]()
-	if _, full := seats.Enter(askers(me)...); full != nil {
+	if _, full := seats.Enter(askers(me, 1)...); full != nil {
 		t.Error("a place that was given back is not free")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/coordinator"
 	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/transport"
 	"github.com/fleetboard/fleetboard/internal/waitlist"
@@ -43,6 +44,8 @@ type pageData struct {
 	canRun bool
 	// version is that of the server that makes the page.
 	version string
+	// servers are those that live.
+	servers []servers.Server
 	// wakeups is how those of other processes reach this one.
 	wakeups notifier.Status
 	// backups is how those stand that the server makes; nil where it makes none.
@@ -70,6 +73,10 @@ func (s pageData) model() view.Status {
 		}
 	}
 	m.Wakeups, m.LastMessage = wakeupsText(s.wakeups), ui.Ago(s.wakeups.LastMessageAt, s.now)
+	for _, one := range s.servers {
+		m.Servers = append(m.Servers, view.Server{Name: one.Name, Version: one.Version, Since: ui.Day(one.Since),
+			Coordinates: is.Active && one.Name == is.Holder})
+	}
 	if s.backups != nil {
 		m.Backups, m.BackupNote = backupsModel(*s.backups, s.now), backupNote(*s.backups)
 	}

@@ -68,7 +68,7 @@ func (s site) read(ctx context.Context, r web.Request) (d pageData, err error) {
 		return d, err
 	}
 	d.took = time.Since(asked)
-	d.wakeups = s.Coordinator.Transport()
+	d.wakeups, d.servers = s.Coordinator.Transport(), s.Servers.Live()
 	if s.Backups != nil {
 		is, err := s.Backups()
 		if err != nil {

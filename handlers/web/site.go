@@ -24,6 +24,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
@@ -58,6 +59,7 @@ type Deps struct {
 	Estimates   *estimates.Service
 	Usage       *usage.Service
 	Coordinator *coordinator.Service
+	Servers     *servers.List
 
 	// Ready reports whether the server can answer, for /readyz.
 	Ready func(context.Context) error

@@ -177,7 +177,7 @@ func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 
 // serve makes the handlers and starts all tasks.
 func (a *App) serve(cfg Config) {
-	limits := quota.New(cfg.Network.RateLimit)
+	limits := quota.New(cfg.Network.RateLimit, a.services.Servers.Count)
 	clientAddress := cfg.Network.ClientAddress()
 
 	pages := a.services.Pages()
@@ -212,6 +212,7 @@ func (a *App) serve(cfg Config) {
 		{Name: "notifier", Run: a.services.Wake.Run},
 		{Name: "offers", Run: a.services.Announce.Run},
 		{Name: "revocations", Run: a.services.Accounts.Tokens.Watch},
+		{Name: "servers", Run: a.services.Servers.Run},
 		a.keepMarks(cfg),
 		{Name: "coordinator", Run: a.services.Coordinator.Run},
 	}

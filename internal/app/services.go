@@ -27,6 +27,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
@@ -76,15 +77,16 @@ type Services struct {
 	Prices      *prices.Service
 	Usage       *usage.Service
 	Coordinator *coordinator.Service
+	Servers     *servers.List
 
 	log     *slog.Logger
 	closing sync.Once
 }
 
 // Build makes the services of a server on d. Nothing runs yet: the loops are Wake.Run,
-// Announce.Run, Accounts.Tokens.Watch and Coordinator.Run. Close ends their subscriptions.
+// Announce.Run, Accounts.Tokens.Watch, Servers.Run and Coordinator.Run. Close ends their subscriptions.
 func Build(d *db.DB, o Options) *Services {
-	wake := notifier.New(o.Transport, o.Log)
+	wake, name := notifier.New(o.Transport, o.Log), servers.NewName()
 	sealKeys := seal.NewKeys(o.Key, o.Earlier...)
 	sealer := seal.New(d, sealKeys)
 	people := accounts.New(accounts.Config{
@@ -111,19 +113,20 @@ func Build(d *db.DB, o Options) *Services {
 		Estimates: estimates.New(d),
 		Prices:    prices.NewService(d, wake),
 		Usage:     usage.NewService(d),
+		Servers:   servers.New(d, name, Version(), o.Log),
 		log:       o.Log,
 	}
 	o.Blobs.Jobs = lease.Scopes{}
 	o.Blobs.Messages = bus.Scopes{}
 	s.Blobs = blobs.New(d, s.Vault, o.Blobs)
 	s.Jobs = jobs.NewService(d, wake, s.Vault, sealer)
-	s.Dispatch = dispatch.New(d, s.Jobs, wake, people.Tokens, s.Blobs, o.Log)
+	s.Dispatch = dispatch.New(d, s.Jobs, wake, people.Tokens, s.Blobs, s.Servers.Count, o.Log)
 	s.Announce = announce.New(d, wake, broker(o.Transport), o.Log)
 	s.Dispatch.AnnounceOffers(s.Announce.Announcer())
 	s.Screens = screens.New(d, s.Events, wake, o.Log)
-	s.Bus = bus.NewService(d, wake, s.Jobs.Secrets, s.Blobs)
+	s.Bus = bus.NewService(d, wake, s.Jobs.Secrets, s.Blobs, s.Servers.Count)
 	s.Budgets = budgets.NewService(d, wake, s.Dispatch)
-	s.Coordinator = coordinator.New(d, coordinator.Work{
+	s.Coordinator = coordinator.New(d, name, coordinator.Work{
 		Recovery:  s.Dispatch,
 		Promotion: s.Dispatch,
 		Stops:     s.Dispatch,
@@ -161,7 +164,7 @@ func (s *Services) Pages() handlers.Deps {
 	return handlers.Deps{Accounts: s.Accounts, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
 		Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
-		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Blobs: s.Blobs, Log: s.log}
+		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Blobs: s.Blobs, Log: s.log}
 }
 
 // API returns what the API needs of the services.
@@ -169,7 +172,7 @@ func (s *Services) API() api.Deps {
 	return api.Deps{Tokens: s.Accounts.Tokens, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
 		Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
-		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Blobs: s.Blobs, Wake: s.Wake, Log: s.log}
+		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers.Count, Blobs: s.Blobs, Wake: s.Wake, Log: s.log}
 }
 
 // Close ends every wait and every subscription.

@@ -38,7 +38,7 @@ func twoServers(t *testing.T, name string) (one, other server) {
 	workspace := dbfactory.Workspace(t, d)
 	in := func() server {
 		f := dispatchtest.Over(t, d, workspace, transporttest.Named(t, d, name))
-		s := server{f, bus.NewService(d, f.Wake, f.Jobs.Secrets, nil),
+		s := server{f, bus.NewService(d, f.Wake, f.Jobs.Secrets, nil, nil),
 			screens.New(d, eventlog.New(d, nil), f.Wake, slog.New(slog.DiscardHandler))}
 		t.Cleanup(func() { s.messages.Close(); s.screens.Close() })
 		return s

@@ -52,7 +52,7 @@ func TestWhatHappensIsToldOnce(t *testing.T) {
 	held := p.Claim(ada)
 	p.Complete(ada, held)
 	p.act(job, jobs.ByReject, "more tests")
-	other := bus.NewService(p.DB, p.Wake, p.Jobs.Secrets, nil)
+	other := bus.NewService(p.DB, p.Wake, p.Jobs.Secrets, nil, nil)
 	t.Cleanup(other.Close)
 	var both sync.WaitGroup
 	both.Go(func() { p.thread(other, job, 5) })

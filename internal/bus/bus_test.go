@@ -37,7 +37,7 @@ func newPost(t *testing.T) *post {
 
 // start begins a bus whose messages name blobs of contents, in place of the one before.
 func (p *post) start(contents bus.Blobs) {
-	p.bus = bus.NewService(p.DB, p.Wake, p.Jobs.Secrets, contents)
+	p.bus = bus.NewService(p.DB, p.Wake, p.Jobs.Secrets, contents, nil)
 	p.T.Cleanup(p.bus.Close)
 }
 

@@ -14,7 +14,7 @@ import (
 // counted when: inboxes fill and empty faster than PostgreSQL counts them.
 func TestAnInboxIsReadByItsOwnRows(t *testing.T) {
 	w := dispatchtest.New(t)
-	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil)
+	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil, nil)
 	t.Cleanup(s.Close)
 	ada := w.Agent("ada")
 	own := inboxName(Address{Kind: ToAgent, ID: ada.Agent})

@@ -55,7 +55,7 @@ type storm struct {
 func newStorm(t *testing.T) *storm {
 	t.Helper()
 	w := dispatchtest.New(t)
-	s := &storm{t: t, w: w, bus: NewService(w.DB, w.Wake, w.Jobs.Secrets, nil), sent: map[ids.ID]string{}, wrong: map[string]int{}}
+	s := &storm{t: t, w: w, bus: NewService(w.DB, w.Wake, w.Jobs.Secrets, nil, nil), sent: map[ids.ID]string{}, wrong: map[string]int{}}
 	t.Cleanup(s.bus.Close)
 	return s
 }
@@ -218,7 +218,7 @@ func TestNoMessageIsSkipped(t *testing.T) {
 // It waits for as many as are wanted, or once for a moment where none are.
 func lateCommit(t *testing.T, w *dispatchtest.Fixture, want int) (before, after []Message) {
 	t.Helper()
-	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil)
+	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil, nil)
 	t.Cleanup(s.Close)
 	ada := w.Agent("ada")
 	send := func(text string, meanwhile func()) {

@@ -23,7 +23,7 @@ type office struct {
 func newOffice(t *testing.T) *office {
 	t.Helper()
 	w := dispatchtest.New(t)
-	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil)
+	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil, nil)
 	t.Cleanup(s.Close)
 	return &office{w, s, w.Agent("ada")}
 }

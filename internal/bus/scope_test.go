@@ -51,7 +51,7 @@ func newEstate(t *testing.T) *estate {
 func (e *estate) elsewhere() *post {
 	e.T.Helper()
 	w := dispatchtest.In(e.T, e.DB, dbfactory.Workspace(e.T, e.DB))
-	b := bus.NewService(w.DB, w.Wake, w.Jobs.Secrets, nil)
+	b := bus.NewService(w.DB, w.Wake, w.Jobs.Secrets, nil, nil)
 	e.T.Cleanup(b.Close)
 	return &post{w, b}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
@@ -63,8 +64,8 @@ type Service struct {
 const defaultHold = 2 * time.Minute
 
 // NewService returns the bus of the messages in d. contents may be nil: then messages have no
-// blobs. Close ends its subscriptions and every wait.
-func NewService(d *db.DB, wake Notifier, values Secrets, contents Blobs) *Service {
+// blobs. Limits of waiting reads are divided among servers. Close ends its subscriptions and every wait.
+func NewService(d *db.DB, wake Notifier, values Secrets, contents Blobs, servers quota.Servers) *Service {
 	s := &Service{
 		exports:   &exports{d},
 		archives:  &archives{d},
@@ -80,7 +81,7 @@ func NewService(d *db.DB, wake Notifier, values Secrets, contents Blobs) *Servic
 	s.sends = batch.New(d, batch.Handler[sending, []Sent]{Exec: s.execSends})
 	s.longLists = newWorkspaceLimit(maxLongLists)
 	s.reads = newWorkspaceLimit(maxReads)
-	s.waiters.Watch = s.watch
+	s.waiters.Watch, s.waiters.Servers = s.watch, servers
 	inboxes := wake.SubscribeWatched(topicPrefix, s.wakeInbox)
 	events := wake.Subscribe(eventlog.Topics, s.logs.Note)
 	sent := wake.Subscribe(workspaceTopics, s.sent.Note)

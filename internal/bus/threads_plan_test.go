@@ -18,7 +18,7 @@ import (
 // whatever is known of them.
 func TestThePlansOfThreads(t *testing.T) {
 	w := dispatchtest.New(t)
-	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil)
+	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil, nil)
 	t.Cleanup(s.Close)
 	dbfactory.Exec(t, w.DB, `INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
 		SELECT $1, n, gen_random_uuid(), 'custom.note', 'agent', 'ada', 'all', '', 'thread ' || n % 2000, '{"text": "x"}', decode(repeat('00', 32), 'hex')
@@ -38,7 +38,7 @@ func TestThePlansOfThreads(t *testing.T) {
 // What agents and people wrote is found behind many notices, and the other way round.
 func TestThreadsBehindNotices(t *testing.T) {
 	w := dispatchtest.New(t)
-	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil)
+	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil, nil)
 	t.Cleanup(s.Close)
 	dbfactory.Exec(t, w.DB, `INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
 		SELECT $1, n, gen_random_uuid(), 'custom.note', CASE WHEN n % 25000 < 3 THEN 'agent' ELSE 'system' END, 'ada', 'all', '',

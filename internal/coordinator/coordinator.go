@@ -2,14 +2,11 @@ package coordinator
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -43,21 +40,10 @@ type Service struct {
 	instance string
 }
 
-// New returns the coordinator of this process. Run makes it a candidate; without
-// it the service only reports what others do.
-func New(d *db.DB, work Work, wake Notifier, log *slog.Logger) *Service {
-	instance := instanceID()
+// New returns the coordinator of the process that calls itself instance. Run makes it a candidate;
+// without it the service only reports what others do.
+func New(d *db.DB, instance string, work Work, wake Notifier, log *slog.Logger) *Service {
 	return &Service{db: d, election: leadership.New(d, election, instance, log), work: work, wake: wake, log: log, instance: instance}
-}
-
-// instanceID returns a name that no other process has: host, process id and a few random
-// letters.
-func instanceID() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "host"
-	}
-	return fmt.Sprintf("%.64s/%d/%s", host, os.Getpid(), strings.ToLower(rand.Text()[:6]))
 }
 
 // Run is a candidate until ctx ends, and does the coordinator's work while this process leads.

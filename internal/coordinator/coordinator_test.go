@@ -16,6 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/leadership"
+	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -154,7 +155,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	owner := dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)
 	h := newHands()
 	h.reaped = 2
-	s := New(d, h.work(), &topics{}, quiet())
+	s := New(d, servers.NewName(), h.work(), &topics{}, quiet())
 	stop := serve(t, s)
 	want := []string{"age ready", "bridge messages", "collect blobs", "compact", "drop old messages", "enforce stops", "expire", "expire dead offers", "expire decisions", "expire logs", "expire offers", "extend the history of costs", "fail cycles",
 		"foresee budgets", "index logs", "index messages", "index texts", "merge approved", "preempt", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets", "sample pools",
@@ -171,7 +172,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	if !is.Active || !is.Healthy() || is.Holder != s.instance || is.Term != 1 || is.Since == nil {
 		t.Errorf("while it leads: %+v", is)
 	}
-	other := New(d, newHands().work(), &topics{}, quiet())
+	other := New(d, servers.NewName(), newHands().work(), &topics{}, quiet())
 	if same := mustStatus(t, other); same.Holder != s.instance || other.instance == s.instance {
 		t.Errorf("another process sees %+v", same)
 	}
@@ -188,7 +189,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 
 func TestBeforeTheFirstElectionNobodyLeads(t *testing.T) {
 	t.Parallel()
-	s := New(dbtest.New(t), Work{}, &topics{}, quiet())
+	s := New(dbtest.New(t), servers.NewName(), Work{}, &topics{}, quiet())
 	if is := mustStatus(t, s); is.Active || is.Holder != "" || is.Healthy() || is.Stats == nil {
 		t.Errorf("before the first election: %+v", is)
 	}
@@ -198,10 +199,10 @@ func TestWhoDoesNotLeadDoesNothing(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	first, second := newHands(), newHands()
-	leader := New(d, first.work(), &topics{}, quiet())
+	leader := New(d, servers.NewName(), first.work(), &topics{}, quiet())
 	serve(t, leader)
 	<-first.called
-	idle := New(d, second.work(), &topics{}, quiet())
+	idle := New(d, servers.NewName(), second.work(), &topics{}, quiet())
 	stop := serve(t, idle)
 	for range 10 {
 		<-first.called // some cycles later
@@ -238,7 +239,7 @@ func TestATermThatIsOverDoesNothing(t *testing.T) {
 // termOf returns a term of a process that has just been elected.
 func termOf(t *testing.T, d *db.DB, wake Notifier) *term {
 	t.Helper()
-	s := New(d, newHands().work(), wake, quiet())
+	s := New(d, servers.NewName(), newHands().work(), wake, quiet())
 	ctx, cancel := context.WithCancel(context.Background())
 	got, over := make(chan *leadership.Term), make(chan struct{})
 	go func() {
@@ -340,7 +341,7 @@ func TestTheLogIsForThoseWhoRunTheFleet(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	ws := dbfactory.Workspace(t, d)
-	s := New(d, Work{}, &topics{}, quiet())
+	s := New(d, servers.NewName(), Work{}, &topics{}, quiet())
 	for role, may := range map[tenancy.Role]bool{tenancy.RoleOwner: true, tenancy.RoleAdmin: true, tenancy.RoleMember: false, tenancy.RoleViewer: false} {
 		if _, _, err := s.Logs(t.Context(), dbfactory.Person(ws, role), LogFilter{Limit: 10}); (err == nil) != may || err != nil && !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%s: %v", role, err)
@@ -363,7 +364,7 @@ func TestTheLogIsReadByLevel(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	owner := dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)
-	s := New(d, Work{}, &topics{}, quiet())
+	s := New(d, servers.NewName(), Work{}, &topics{}, quiet())
 	dbfactory.Exec(t, d, `INSERT INTO coordinator_log (instance_id, term, level, message)
 		SELECT 'x', 1, CASE n WHEN 1 THEN 'ERROR' WHEN 2 THEN 'WARNING' WHEN 12000 THEN 'CRITICAL' ELSE 'INFO' END, 'line ' || n
 		FROM generate_series(1, 12000) n ORDER BY n`)

@@ -21,6 +21,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
@@ -74,9 +75,12 @@ func (s *Service) BudgetsFreed(ctx context.Context, workspace ids.ID, budgets []
 }
 
 // New returns the dispatch of the jobs kept in d. Results and checkpoints may name blobs of
-// contents; nil is none. Close ends its subscriptions to wake-ups and every wait.
-func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, contents report.Contents, log *slog.Logger) *Service {
+// contents; nil is none. Limits of waiting claims are divided among servers. Close ends its subscriptions to wake-ups and every wait.
+func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, contents report.Contents,
+	servers quota.Servers, log *slog.Logger,
+) *Service {
 	waiters, effects := waitlist.New(), lease.NewEffects(d, wake, log)
+	waiters.Servers = servers
 	agents := enrol.New(d, list, wake, tokens, waiters, effects)
 	reaper := recovery.New(d, list, effects, log)
 	claims := claim.New(d, list, wake, reaper, waiters, effects)

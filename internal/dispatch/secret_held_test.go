@@ -64,7 +64,7 @@ func TestARequestIsKnownUnderAnotherServerKey(t *testing.T) {
 	copied := *w.Fixture
 	other := &testWorkspace{&copied}
 	other.Jobs = jobs.NewService(w.DB, w.Wake, vault.New(w.DB, key(8), key(7)), nil) // dbtest.Vault has the one of sevens
-	other.Dispatch = dispatch.New(w.DB, other.Jobs, w.Wake, w.Tokens, nil, slog.New(slog.DiscardHandler))
+	other.Dispatch = dispatch.New(w.DB, other.Jobs, w.Wake, w.Tokens, nil, nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(other.Dispatch.Close)
 	other.claims(agent, "r-"+canary, second)
 	w.untold("after another key")

@@ -46,7 +46,7 @@ func setup(t *testing.T) *testWorkspace {
 	n := transporttest.Notifier(t, d)
 	w := &testWorkspace{t: t, db: d, who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)}
 	w.jobs, w.fleet = jobs.NewService(d, n, dbtest.Vault(d), nil), fleet.NewService(d, n)
-	w.dispatch = dispatch.New(d, w.jobs, n, w, nil, quiet)
+	w.dispatch = dispatch.New(d, w.jobs, n, w, nil, nil, quiet)
 	w.Service = screens.New(d, eventlog.New(d, nil), n, quiet)
 	t.Cleanup(func() { w.Close(); w.dispatch.Close() })
 	return w

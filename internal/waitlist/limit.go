@@ -6,7 +6,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
-// How many claims and reads of inboxes may wait in one process: of one agent, as many as it
+// How many claims and reads of inboxes may wait, divided among the servers: of one agent, as many as it
 // may have jobs, and as many of one person; of all agents of one enrolment token; and of a
 // workspace. Each takes about 32 KB.
 const (
@@ -19,7 +19,7 @@ var shares = quota.Shares{Asker: MaxAgentClaims, Enrolment: MaxEnrolmentClaims, 
 
 // Admit counts one more call that waits; leave takes it back. Fault: TooMany.
 func (w *List) Admit(who tenancy.Principal) (leave func(), err error) {
-	leave, full := w.waits.Enter(quota.Askers(who, shares)...)
+	leave, full := w.waits.Enter(quota.Askers(who, shares.Among(w.Servers.Count()))...)
 	if full != nil {
 		return nil, fault.New(fault.TooMany, "%d calls of this %s wait already. Wait for the answer to one of them.", full.Most, full.What)
 	}

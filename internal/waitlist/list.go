@@ -26,6 +26,8 @@ type List struct {
 	// to a poll of each claim.
 	Watch func(workspace ids.ID)
 	Every time.Duration
+	// Servers are those among which the limits of waiting calls are divided; nil is one.
+	Servers quota.Servers
 	// Poll is how long a claim for a seat trusts the wake-ups, spread by half either way.
 	Poll time.Duration
 

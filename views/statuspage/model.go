@@ -30,6 +30,7 @@ type Status struct {
 	// BackupNote says why none are made; empty where all is well.
 	BackupNote ui.Sentence
 
+	Servers  []Server // that live, the oldest first
 	Charts   Charts
 	Counters []Counter // of the term; empty where nothing was done
 	// Recover is where the button goes, "" for who may not.
@@ -48,6 +49,14 @@ type Backups struct {
 
 // Charts are of the last 24 hours; empty where nothing is known of them.
 type Charts struct{ List []ui.BarChart }
+
+// Server is one of the servers of the database.
+type Server struct {
+	Name, Version string
+	Since         ui.When
+	// Coordinates marks the one that leads.
+	Coordinates bool
+}
 
 // Counter is how often something was done in this term.
 type Counter struct {

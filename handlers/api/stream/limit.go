@@ -10,7 +10,7 @@ import (
 
 // Limits of streams.
 type Limits struct {
-	PerWorkspace int           // streams that a workspace may have open in one process
+	PerWorkspace int           // streams that a workspace may have open
 	PerAsker     int           // those of one person, agent or enrolment token
 	Beat         time.Duration // the longest silence; whoever sends keeps it
 	Check        time.Duration // how soon a stream ends after its token, at most
@@ -28,11 +28,12 @@ type Streams struct {
 // New returns a count of no streams.
 func New(l Limits) *Streams { return &Streams{Limits: l, open: quota.NewSeats()} }
 
-// Open takes a place for a stream, which has to be served. Fault: TooMany.
-func (l *Streams) Open(who tenancy.Principal, end End) (*Stream, error) {
+// Open takes a place for a stream, which has to be served. The limits are divided among so many
+// servers. Fault: TooMany.
+func (l *Streams) Open(who tenancy.Principal, servers int, end End) (*Stream, error) {
 	// The agents of one enrolment token have half of the workspace's streams.
 	workspace := int64(l.PerWorkspace)
-	shares := quota.Shares{Asker: int64(l.PerAsker), Enrolment: workspace / 2, Workspace: workspace}
+	shares := quota.Shares{Asker: int64(l.PerAsker), Enrolment: workspace / 2, Workspace: workspace}.Among(servers)
 	leave, full := l.open.Enter(quota.Askers(who, shares)...)
 	if full != nil {
 		return nil, fault.New(fault.TooMany, "%d streams of this %s are open; end one of them first.", full.Most, full.What).

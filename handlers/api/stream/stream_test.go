@@ -48,11 +48,11 @@ func TestAStreamEnds(t *testing.T) {
 			defer time.AfterFunc(c.server, func() { close(stopped) }).Stop()
 			end := stream.End{Server: stopped, Allowed: func(context.Context) bool { return time.Since(began) < c.token }}
 			for range 2 { // the second has the first one's place, and ends at the next look
-				s, err := all.Open(c.who, end)
+				s, err := all.Open(c.who, 1, end)
 				if err != nil {
 					t.Fatal(what, err)
 				}
-				if _, err := all.Open(c.who, end); !fault.Is(err, fault.TooMany) {
+				if _, err := all.Open(c.who, 1, end); !fault.Is(err, fault.TooMany) {
 					t.Errorf("%s: a stream too many: %v", what, err)
 				}
 				if err := s.Serve(t.Context(), httptest.NewRecorder(), untilEnded); err != nil {
@@ -69,7 +69,7 @@ func TestAStreamEnds(t *testing.T) {
 // What was gathered is one answer, which begins with the time until the next try.
 func TestWriter(t *testing.T) {
 	t.Parallel()
-	s, err := stream.New(limits).Open(person(), stream.End{})
+	s, err := stream.New(limits).Open(person(), 1, stream.End{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func newTestWorkspace(t *testing.T) *testWorkspace {
 	wake := transporttest.Notifier(t, d)
 	w := &testWorkspace{t: t, db: d, workspace: workspace, slug: "w-" + workspace.String(), tokens: &tokens{},
 		owner: dbfactory.Person(workspace, tenancy.RoleOwner), jobs: jobs.NewService(d, wake, dbtest.Vault(d), nil), admin: dbtest.Owner(t, d)}
-	w.dispatch = dispatch.New(d, w.jobs, wake, w.tokens, nil, log)
+	w.dispatch = dispatch.New(d, w.jobs, wake, w.tokens, nil, nil, log)
 	t.Cleanup(w.dispatch.Close)
 	return w
 }

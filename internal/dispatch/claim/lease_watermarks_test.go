@@ -108,7 +108,7 @@ func TestSeatsAreNotCountedAmongEndedLeases(t *testing.T) {
 	dbfactory.Exec(t, w.DB, `DELETE FROM job_lease`)
 	w.Job("ended before it was counted")
 	w.takes(agent, 1)
-	unknowing := dispatch.New(w.DB, w.Jobs, w.Wake, w.Tokens, nil, nil)
+	unknowing := dispatch.New(w.DB, w.Jobs, w.Wake, w.Tokens, nil, nil, nil)
 	t.Cleanup(unknowing.Close)
 	for _, from := range []struct {
 		name   string

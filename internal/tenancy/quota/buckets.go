@@ -16,6 +16,7 @@ type buckets[K comparable] struct {
 	atOnce    int
 	most      int
 	full      time.Duration // after which an empty bucket is full again
+	servers   Servers       // among which the rate is divided
 
 	mu     sync.Mutex
 	of     map[K]*list.Element
@@ -25,15 +26,17 @@ type buckets[K comparable] struct {
 type bucket[K comparable] struct {
 	asker   K
 	limiter *rate.Limiter
+	servers int // by which the limiter's rate is divided
 	used    time.Time
 }
 
-func newBuckets[K comparable](perSecond, atOnce, most int) *buckets[K] {
+func newBuckets[K comparable](perSecond, atOnce, most int, servers Servers) *buckets[K] {
 	return &buckets[K]{
 		perSecond: rate.Limit(perSecond),
 		atOnce:    atOnce,
 		most:      most,
 		full:      time.Duration(atOnce) * time.Second / time.Duration(perSecond),
+		servers:   servers,
 		of:        map[K]*list.Element{},
 		recent:    list.New(),
 	}
@@ -48,13 +51,25 @@ func (b *buckets[K]) take(asker K) time.Duration {
 	b.drop(now)
 	at, ok := b.of[asker]
 	if !ok {
-		at = b.recent.PushFront(&bucket[K]{asker: asker, limiter: rate.NewLimiter(b.perSecond, b.atOnce)})
+		at = b.recent.PushFront(&bucket[K]{asker: asker, limiter: rate.NewLimiter(b.perSecond, b.atOnce), servers: 1})
 		b.of[asker] = at
 	}
 	b.recent.MoveToFront(at)
 	mine := at.Value.(*bucket[K])
 	mine.used = now
+	b.divide(mine, now)
 	return next(mine.limiter, now, true)
+}
+
+// divide brings a bucket's rate, and how much it holds, to the part of this server.
+func (b *buckets[K]) divide(mine *bucket[K], now time.Time) {
+	servers := b.servers.Count()
+	if servers == mine.servers {
+		return
+	}
+	mine.servers = servers
+	mine.limiter.SetLimitAt(now, b.perSecond/rate.Limit(servers))
+	mine.limiter.SetBurstAt(now, part(b.atOnce, servers))
 }
 
 // wait returns how long the caller's bucket has none.

@@ -22,7 +22,7 @@ const (
 // for each caller.
 const maxAskers = 50_000
 
-// Quota is the buckets of one process. Methods are safe for concurrent use, and
+// Quota is the buckets of one process, its part of what all servers grant. Methods are safe for concurrent use, and
 // those of a nil Quota allow everything. All refusals are fault.TooMany with
 // Details["retry_after"], whole seconds of at least one.
 type Quota struct {
@@ -41,19 +41,19 @@ type Quota struct {
 // second, and five times as many at once; an enrolment token ten times as many
 // at once, for a whole fleet comes back with it. A person at a browser, and an
 // address that says nothing valid about who calls, may send a quarter of
-// perSecond, and six times that at once. 0 or less returns nil.
-func New(perSecond int) *Quota {
+// perSecond, and six times that at once. Each is divided among the servers. 0 or less returns nil.
+func New(perSecond int, servers Servers) *Quota {
 	if perSecond <= 0 {
 		return nil
 	}
 	few := max(perSecond/4, 1)
 	return &Quota{
-		calls:      newBuckets[ids.ID](perSecond, 5*perSecond, maxAskers),
-		beats:      newBuckets[ids.ID](beatsPerSecond, beatsAtOnce, maxAskers),
-		enrolments: newBuckets[ids.ID](perSecond, 10*perSecond, maxAskers),
-		fleets:     newBuckets[ids.ID](4*perSecond, 20*perSecond, maxAskers),
-		people:     newBuckets[ids.ID](few, 6*few, maxAskers),
-		addresses:  newBuckets[netip.Prefix](few, 6*few, maxAskers),
+		calls:      newBuckets[ids.ID](perSecond, 5*perSecond, maxAskers, servers),
+		beats:      newBuckets[ids.ID](beatsPerSecond, beatsAtOnce, maxAskers, servers),
+		enrolments: newBuckets[ids.ID](perSecond, 10*perSecond, maxAskers, servers),
+		fleets:     newBuckets[ids.ID](4*perSecond, 20*perSecond, maxAskers, servers),
+		people:     newBuckets[ids.ID](few, 6*few, maxAskers, servers),
+		addresses:  newBuckets[netip.Prefix](few, 6*few, maxAskers, servers),
 		held:       newHolds(),
 		proven:     newHolds(),
 		doubts:     make(chan struct{}, doubtsAtOnce),

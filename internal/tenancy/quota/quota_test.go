@@ -37,7 +37,7 @@ func spend(t *testing.T, take func() error) (taken, wait int) {
 
 func TestEachAskerHasItsBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, one := New(200), ids.New()
+		q, one := New(200, nil), ids.New()
 		for name, c := range map[string]struct {
 			take func() error
 			want int
@@ -66,7 +66,7 @@ func TestEachAskerHasItsBurst(t *testing.T) {
 
 func TestABucketFillsAtItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, one := New(8), ids.New()
+		q, one := New(8, nil), ids.New()
 		take := func() error { return q.Person(one, "c") } // 2 a second, 12 at once
 		for _, c := range []struct {
 			after time.Duration
@@ -83,7 +83,7 @@ func TestABucketFillsAtItsRate(t *testing.T) {
 // Retry-After is true: who waits that long gets one.
 func TestTheWaitIsLongEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBuckets[int](1, 3, 10)
+		b := newBuckets[int](1, 3, 10, nil)
 		for range 3 {
 			b.take(1)
 		}
@@ -110,7 +110,7 @@ func TestTheWaitIsLongEnough(t *testing.T) {
 // address waits for its turn once, and then for nothing.
 func TestAGoodCredentialAmongJunk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, here := New(4), "192.0.2.1" // 1 a second, 6 at once
+		q, here := New(4, nil), "192.0.2.1" // 1 a second, 6 at once
 		pass := func(credential string) (done func()) {
 			t.Helper()
 			done, err := q.Doubt(t.Context(), here, credential)
@@ -174,7 +174,7 @@ func TestWhoSharesAnAddress(t *testing.T) {
 // However many come, memory has a bound, and who left is forgotten.
 func TestBucketsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBuckets[string](10, 20, 100)
+		b := newBuckets[string](10, 20, 100, nil)
 		for range 20 {
 			b.take("greedy")
 		}
@@ -208,7 +208,7 @@ func TestBucketsAreBounded(t *testing.T) {
 // Who was refused is refused again by its credential, until there is one for it.
 func TestWhoIsRefusedIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, one := New(4), ids.New() // a person: 1 a second, 6 at once
+		q, one := New(4, nil), ids.New() // a person: 1 a second, 6 at once
 		if q.Held("cookie") != nil {
 			t.Fatal("held before anything was asked")
 		}
@@ -237,7 +237,7 @@ func TestWhoIsRefusedIsHeld(t *testing.T) {
 
 func TestManyAskAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, one := New(40), ids.New()
+		q, one := New(40, nil), ids.New()
 		var let atomic.Int32
 		var all sync.WaitGroup
 		for i := range 50 {
@@ -259,7 +259,7 @@ func TestManyAskAtOnce(t *testing.T) {
 
 func TestWithoutLimit(t *testing.T) {
 	for range 10_000 {
-		if q := New(0); q.Person(ids.Nil, "c") != nil || q.Call(tenancy.Principal{}, "t") != nil || q.Heartbeat(ids.Nil) != nil ||
+		if q := New(0, nil); q.Person(ids.Nil, "c") != nil || q.Call(tenancy.Principal{}, "t") != nil || q.Heartbeat(ids.Nil) != nil ||
 			q.Address("") != nil || q.Held("") != nil {
 			t.Fatal("no limit refuses")
 		}
@@ -267,12 +267,50 @@ func TestWithoutLimit(t *testing.T) {
 }
 
 func BenchmarkTake(b *testing.B) {
-	q := New(1_000_000_000)
+	q := New(1_000_000_000, nil)
 	askers := make([]ids.ID, 10_000)
 	for i := range askers {
 		askers[i] = ids.New()
 	}
 	for i := 0; b.Loop(); i++ {
 		_ = q.Call(tenancy.Principal{Kind: tenancy.KindAgent, Agent: askers[i%len(askers)]}, "t")
+	}
+}
+
+// Servers that live grant a caller together what one would, and what is left of them grants all.
+func TestRatesAreDividedAmongTheServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, one := 3, ids.New()
+		q := New(40, func() int { return live }) // a person: 10 a second, 60 at once
+		take := func() error { return q.Person(one, "c") }
+		if taken, _ := spend(t, take); taken != 20 {
+			t.Errorf("a third at once: %d, want 20", taken)
+		}
+		<-time.After(3 * time.Second)
+		if taken, _ := spend(t, take); taken != 10 {
+			t.Errorf("a third in three seconds: %d, want 10", taken)
+		}
+		live = 1
+		_, _ = spend(t, take)
+		<-time.After(3 * time.Second)
+		if taken, _ := spend(t, take); taken != 30 {
+			t.Errorf("the whole in three seconds: %d, want 30", taken)
+		}
+		<-time.After(time.Minute)
+		if taken, _ := spend(t, take); taken != 60 {
+			t.Errorf("the whole at once: %d, want 60", taken)
+		}
+	})
+}
+
+// Parts are rounded up, so that nobody is left with nothing.
+func TestSharesAreDividedAmongTheServers(t *testing.T) {
+	if got, want := (Shares{Asker: 32, Enrolment: 1, Workspace: 999}).Among(3), (Shares{Asker: 11, Enrolment: 1, Workspace: 333}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for name, s := range map[string]Servers{"unknown": nil, "none": func() int { return 0 }} {
+		if n := s.Count(); n != 1 {
+			t.Errorf("%s: %d servers", name, n)
+		}
 	}
 }
