@@ -81,6 +81,13 @@ test-gitea: $(BIN)/gotestsum
 	@tools/ensure-gitea.sh
 	@tools/run-go-tests.sh gitea -count=1 -timeout 10m -tags agents -run TestARealGitea ./e2e/factory
 
+## test-ha: three servers, HAProxy, Patroni and etcd, with something killed every 30 s for ten minutes (FLEETBOARD_HA_SECONDS, FLEETBOARD_HA_AGENTS, FLEETBOARD_HA_WORK, FLEETBOARD_HA_SEED)
+.PHONY: test-ha
+test-ha:
+	$(call step,several servers)
+	@tools/ensure-ha.sh
+	@go test -count=1 -v -timeout 1h -run Whatever ./e2e/ha
+
 # What is fuzzed: each package and target there is. One that fails leaves its input under testdata.
 FUZZ = $(shell grep -roE --include='*_test.go' '^func Fuzz\w+' $(CODE) | sed -E 's,/[^/]+:func ,:,')
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/e2e/callertest"
 )
 
 // orders are what an agent's process is started with.
@@ -36,7 +37,7 @@ type agent struct {
 	orders
 	boot    string
 	token   atomic.Pointer[string]
-	net     *network
+	net     *callertest.Network
 	journal *journal
 
 	mu sync.Mutex
@@ -66,14 +67,14 @@ func beAgent(text string) error {
 		return err
 	}
 	odd := func(status int, body []byte) { a.note(line{Verb: "odd", Status: status, Note: string(body)}) }
-	if a.net, err = newNetwork(a.Servers, func() string { return *a.token.Load() }, odd); err != nil {
+	if a.net, err = callertest.New(a.Servers, func() string { return *a.token.Load() }, odd); err != nil {
 		return err
 	}
 	ctx := context.Background()
 	if err := a.register(ctx); err != nil {
 		return err
 	}
-	go every(ctx, time.Second, func() { a.beat(ctx) })
+	go callertest.Every(ctx, time.Second, func() { a.beat(ctx) })
 	for range a.Workers - 1 {
 		go a.work(ctx)
 	}
@@ -90,18 +91,18 @@ func (a *agent) note(l line) {
 }
 
 func (a *agent) register(ctx context.Context) error {
-	body := api.Registration{BootID: a.boot, MaxConcurrentJobs: &a.Workers, HeartbeatIntervalSeconds: point(1),
+	body := api.Registration{BootID: a.boot, MaxConcurrentJobs: &a.Workers, HeartbeatIntervalSeconds: new(1),
 		Factory: api.FactoryInfo{Name: "factory-of-" + a.Name, Seats: &a.Workers, Repos: &repos}}
 	if a.StaleAfter > 0 {
 		body.StaleAfterSeconds = &a.StaleAfter
 	}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.RegisterAgentResponse, error) {
+	answer, err := callertest.Insist(ctx, a.net, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.RegisterAgentResponse, error) {
 		return c.RegisterAgentWithResponse(ctx, a.Name, body)
 	})
 	if err != nil {
 		return err
 	}
-	a.note(line{Verb: "register", Status: answer.StatusCode(), Code: codeOf(answer), Note: a.boot})
+	a.note(line{Verb: "register", Status: answer.StatusCode(), Code: callertest.Code(answer), Note: a.boot})
 	if answer.JSON200 == nil {
 		return fmt.Errorf("register: %d %s", answer.StatusCode(), answer.Body)
 	}
@@ -120,14 +121,14 @@ func (a *agent) beat(ctx context.Context) {
 		reports = append(reports, api.ProgressReport{Job: l.job, Epoch: l.epoch})
 	}
 	a.mu.Unlock()
-	answer, err := once(ctx, a.net, 3*time.Second, func(ctx context.Context, c *api.ClientWithResponses) (*api.HeartbeatResponse, error) {
+	answer, err := callertest.Once(ctx, a.net, 3*time.Second, func(ctx context.Context, c *api.ClientWithResponses) (*api.HeartbeatResponse, error) {
 		return c.HeartbeatWithResponse(ctx, a.Name, api.Heartbeat{BootID: a.boot, Status: api.HeartbeatStatusWorking, Leases: &reports})
 	})
 	if err != nil {
 		return
 	}
 	if answer.JSON200 == nil {
-		a.note(line{Verb: "heartbeat", Status: answer.StatusCode(), Code: codeOf(answer)})
+		a.note(line{Verb: "heartbeat", Status: answer.StatusCode(), Code: callertest.Code(answer)})
 		return
 	}
 	if next := answer.JSON200.Token; next != nil {
@@ -212,7 +213,7 @@ func (a *agent) next() *api.NextRequest {
 	if rand.IntN(2) == 0 || a.Gate != "" {
 		return nil
 	}
-	return &api.NextRequest{RequestID: point(fmt.Sprintf("%x", rand.Uint64())), TTLSeconds: &a.TTL}
+	return &api.NextRequest{RequestID: new(fmt.Sprintf("%x", rand.Uint64())), TTLSeconds: &a.TTL}
 }
 
 // receive takes what an answer gave in the place of a job.
@@ -232,8 +233,8 @@ func (a *agent) receive(ended *api.Job) {
 // again, which gives the same lease.
 func (a *agent) claim(ctx context.Context) []api.Job {
 	wait := 1 + rand.IntN(4)
-	body := api.ClaimRequest{RequestID: point(fmt.Sprintf("%x", rand.Uint64())), TTLSeconds: &a.TTL, WaitSeconds: &wait}
-	answer, err := insist(ctx, a.net, time.Duration(wait)*time.Second+callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ClaimJobsResponse, error) {
+	body := api.ClaimRequest{RequestID: new(fmt.Sprintf("%x", rand.Uint64())), TTLSeconds: &a.TTL, WaitSeconds: &wait}
+	answer, err := callertest.Insist(ctx, a.net, time.Duration(wait)*time.Second+callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ClaimJobsResponse, error) {
 		return c.ClaimJobsWithResponse(ctx, body)
 	})
 	if err != nil {
@@ -241,8 +242,8 @@ func (a *agent) claim(ctx context.Context) []api.Job {
 	}
 	if answer.JSON200 == nil {
 		if answer.StatusCode() != http.StatusNoContent {
-			a.note(line{Verb: "claim", Status: answer.StatusCode(), Code: codeOf(answer)})
-			_ = rest(ctx, time.Second)
+			a.note(line{Verb: "claim", Status: answer.StatusCode(), Code: callertest.Code(answer)})
+			_ = callertest.Rest(ctx, time.Second)
 		}
 		return nil
 	}

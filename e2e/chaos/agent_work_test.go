@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/e2e/callertest"
 )
 
 // plan is what a job says is to become of it.
@@ -43,7 +44,7 @@ func (a *agent) do(ctx context.Context, job api.Job) {
 			if _, err := os.Stat(a.Gate); err == nil {
 				break
 			}
-			_ = rest(ctx, 20*time.Millisecond)
+			_ = callertest.Rest(ctx, 20*time.Millisecond)
 		}
 		a.complete(ctx, l, "complete", job.Title)
 		return
@@ -51,7 +52,7 @@ func (a *agent) do(ctx context.Context, job api.Job) {
 	deaf := rand.IntN(2) == 0
 	steps := 1 + rand.IntN(4)
 	for step := range steps {
-		_ = rest(ctx, 100*time.Millisecond+rand.N(600*time.Millisecond))
+		_ = callertest.Rest(ctx, 100*time.Millisecond+rand.N(600*time.Millisecond))
 		if !deaf && a.obey(ctx, l) {
 			return
 		}
@@ -113,7 +114,7 @@ func (a *agent) complete(ctx context.Context, l lease, verb, summary string) boo
 	if verb == "complete" {
 		body.Next = a.next()
 	}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CompleteJobResponse, error) {
+	answer, err := callertest.Insist(ctx, a.net, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CompleteJobResponse, error) {
 		return c.CompleteJobWithResponse(ctx, body)
 	})
 	if err != nil {
@@ -124,9 +125,9 @@ func (a *agent) complete(ctx context.Context, l lease, verb, summary string) boo
 }
 
 func (a *agent) progress(ctx context.Context, l lease, percent int) bool {
-	body := api.ProgressReport{Job: l.job, Epoch: l.epoch, ProgressPercent: &percent, CurrentStep: point(fmt.Sprint("step at ", percent)),
+	body := api.ProgressReport{Job: l.job, Epoch: l.epoch, ProgressPercent: &percent, CurrentStep: new(fmt.Sprint("step at ", percent)),
 		Checkpoint: json.RawMessage(fmt.Sprintf(`{"percent": %d, "epoch": %d}`, percent, l.epoch))}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ReportProgressResponse, error) {
+	answer, err := callertest.Insist(ctx, a.net, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ReportProgressResponse, error) {
 		return c.ReportProgressWithResponse(ctx, body)
 	})
 	return err == nil && a.answered("progress", l, answer)
@@ -134,7 +135,7 @@ func (a *agent) progress(ctx context.Context, l lease, percent int) bool {
 
 func (a *agent) fail(ctx context.Context, l lease, retryable bool) {
 	body := api.Failure{Job: l.job, Epoch: l.epoch, Error: "the tests do not pass", Retryable: &retryable, Next: a.next()}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.FailJobResponse, error) {
+	answer, err := callertest.Insist(ctx, a.net, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.FailJobResponse, error) {
 		return c.FailJobWithResponse(ctx, body)
 	})
 	if err == nil {
@@ -145,7 +146,7 @@ func (a *agent) fail(ctx context.Context, l lease, retryable bool) {
 
 func (a *agent) release(ctx context.Context, l lease, reason string) {
 	body := api.LeaseRelease{Job: l.job, Epoch: l.epoch, Reason: reason, Next: a.next()}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ReleaseLeaseResponse, error) {
+	answer, err := callertest.Insist(ctx, a.net, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ReleaseLeaseResponse, error) {
 		return c.ReleaseLeaseWithResponse(ctx, body)
 	})
 	if err == nil {
@@ -156,7 +157,7 @@ func (a *agent) release(ctx context.Context, l lease, reason string) {
 
 func (a *agent) ask(ctx context.Context, l lease) {
 	body := api.Question{Job: l.job, Epoch: l.epoch, Question: "Which of the two?", Next: a.next()}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.AskQuestionResponse, error) {
+	answer, err := callertest.Insist(ctx, a.net, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.AskQuestionResponse, error) {
 		return c.AskQuestionWithResponse(ctx, body)
 	})
 	if err == nil {
@@ -166,7 +167,7 @@ func (a *agent) ask(ctx context.Context, l lease) {
 }
 
 // answered writes an answer down and reports whether it was accepted.
-func (a *agent) answered(verb string, l lease, r reply) bool {
-	a.note(line{Verb: verb, Job: l.job, Epoch: l.epoch, Status: r.StatusCode(), Code: codeOf(r)})
+func (a *agent) answered(verb string, l lease, r callertest.Reply) bool {
+	a.note(line{Verb: verb, Job: l.job, Epoch: l.epoch, Status: r.StatusCode(), Code: callertest.Code(r)})
 	return r.StatusCode() == http.StatusOK
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/fleetboard/fleetboard/e2e/callertest"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
@@ -73,7 +74,7 @@ func newCluster(ctx context.Context, t *testing.T, servers, agents int) *cluster
 	s.person = &person{}
 	odd := func(status int, body []byte) { s.person.note(line{Verb: "odd", Status: status, Note: string(body)}) }
 	var err error
-	if s.person.net, err = newNetwork(urls, func() string { return owner }, odd); err != nil {
+	if s.person.net, err = callertest.New(urls, func() string { return owner }, odd); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.person.found(ctx); err != nil {
@@ -91,12 +92,12 @@ func (s *cluster) submitFor(ctx context.Context, length time.Duration) (tended *
 	short, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	tended = &sync.WaitGroup{}
-	tended.Go(func() { every(ctx, 400*time.Millisecond, func() { s.person.tend(ctx) }) })
+	tended.Go(func() { callertest.Every(ctx, 400*time.Millisecond, func() { s.person.tend(ctx) }) })
 	var busy sync.WaitGroup
-	busy.Go(func() { every(short, 700*time.Millisecond, func() { s.person.meddle(ctx) }) })
+	busy.Go(func() { callertest.Every(short, 700*time.Millisecond, func() { s.person.meddle(ctx) }) })
 	var n atomic.Int64
 	for range submitters {
-		busy.Go(func() { every(short, 600*time.Millisecond, func() { s.person.submit(ctx, n.Add(1)) }) })
+		busy.Go(func() { callertest.Every(short, 600*time.Millisecond, func() { s.person.submit(ctx, n.Add(1)) }) })
 	}
 	busy.Wait()
 	return tended
@@ -108,7 +109,7 @@ func (s *cluster) settle(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	open, err := -1, error(nil)
-	every(ctx, 500*time.Millisecond, func() {
+	callertest.Every(ctx, 500*time.Millisecond, func() {
 		err = s.postgres.ask(ctx, func(conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, `SELECT count(*) FROM job WHERE status NOT IN ('completed', 'failed', 'aborted')`).Scan(&open)
 		})
@@ -125,12 +126,12 @@ func (s *cluster) settle(ctx context.Context, limit time.Duration) {
 func (s *cluster) alive(ctx context.Context) {
 	s.t.Helper()
 	for _, w := range s.webs {
-		if w.proc.gone() || !processtest.IsReady(ctx, w.address) {
+		if w.proc.Gone() || !processtest.IsReady(ctx, w.address) {
 			s.t.Errorf("%s is not ready at the end, see %s", w.name, w.log)
 		}
 	}
 	for _, w := range s.workers {
-		if w.proc.gone() {
+		if w.proc.Gone() {
 			s.t.Errorf("%s went by itself, see %s", w.Name, w.log)
 		}
 	}
@@ -139,7 +140,7 @@ func (s *cluster) alive(ctx context.Context) {
 // quiet ends the agents, so that nothing changes any more.
 func (s *cluster) quiet() {
 	for _, w := range s.workers {
-		if err := w.proc.end(syscall.SIGKILL); err != nil {
+		if err := w.proc.End(syscall.SIGKILL); err != nil {
 			s.t.Error(err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fleetboard/fleetboard/e2e/callertest"
 )
 
 // monkey does the damage. What it does, to whom and for how long is drawn from
@@ -53,7 +55,7 @@ func (m *monkey) run(ctx context.Context, length time.Duration, crashes int) {
 		due = append(due, time.Duration((float64(i)+0.4+0.4*m.draw.Float64())/float64(crashes)*float64(length)))
 	}
 	for time.Since(begin) < length && ctx.Err() == nil {
-		if rest(ctx, m.between(300*time.Millisecond, 1500*time.Millisecond)) != nil {
+		if callertest.Rest(ctx, m.between(300*time.Millisecond, 1500*time.Millisecond)) != nil {
 			break
 		}
 		if len(due) > 0 && time.Since(begin) > due[0] {
@@ -121,9 +123,9 @@ func (m *monkey) killAgent(ctx context.Context, w *worker, after time.Duration) 
 		m.mu.Lock()
 		m.kills = append(m.kills, kill{w.Name, time.Now()})
 		m.mu.Unlock()
-		m.fine(w.proc.end(syscall.SIGKILL))
+		m.fine(w.proc.End(syscall.SIGKILL))
 		m.count("agent killed", 1)
-		_ = rest(ctx, after)
+		_ = callertest.Rest(ctx, after)
 		m.fine(w.launch())
 	})
 }
@@ -132,10 +134,10 @@ func (m *monkey) killAgent(ctx context.Context, w *worker, after time.Duration) 
 // as if nothing had been.
 func (m *monkey) stopAgent(ctx context.Context, w *worker, length time.Duration) {
 	m.onWorker(w, func() {
-		w.proc.signal(syscall.SIGSTOP)
+		w.proc.Signal(syscall.SIGSTOP)
 		m.count("agent stopped", 1)
-		_ = rest(ctx, length)
-		w.proc.signal(syscall.SIGCONT)
+		_ = callertest.Rest(ctx, length)
+		w.proc.Signal(syscall.SIGCONT)
 	})
 }
 
@@ -151,19 +153,19 @@ func (m *monkey) onWeb(s *web, do func()) {
 
 func (m *monkey) killWeb(ctx context.Context, s *web, after time.Duration) {
 	m.onWeb(s, func() {
-		m.fine(s.proc.end(syscall.SIGKILL))
+		m.fine(s.proc.End(syscall.SIGKILL))
 		m.count("server killed", 1)
-		_ = rest(ctx, after)
+		_ = callertest.Rest(ctx, after)
 		m.fine(s.launch(ctx))
 	})
 }
 
 func (m *monkey) stopWeb(ctx context.Context, s *web, length time.Duration) {
 	m.onWeb(s, func() {
-		s.proc.signal(syscall.SIGSTOP)
+		s.proc.Signal(syscall.SIGSTOP)
 		m.count("server stopped", 1)
-		_ = rest(ctx, length)
-		s.proc.signal(syscall.SIGCONT)
+		_ = callertest.Rest(ctx, length)
+		s.proc.Signal(syscall.SIGCONT)
 	})
 }
 
@@ -187,7 +189,7 @@ func (m *monkey) crash() {
 	c := crash{at: time.Now()}
 	m.postgres.crash(how)
 	m.count("PostgreSQL crashed", 1)
-	_ = rest(context.Background(), after)
+	_ = callertest.Rest(context.Background(), after)
 	c.started = time.Now()
 	m.postgres.start()
 	c.back = time.Now()

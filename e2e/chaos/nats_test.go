@@ -19,6 +19,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/callertest"
 	"github.com/fleetboard/fleetboard/e2e/envtest"
 )
 
@@ -55,7 +56,7 @@ func TestNATSClusterLosesItsLeader(t *testing.T) {
 	r.offers(ctx, owner)
 	r.reach(ctx, count/5)
 	leader := brokers.killLeader(ctx)
-	if err := r.webs[1].proc.end(syscall.SIGKILL); err != nil {
+	if err := r.webs[1].proc.End(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%s and %s were killed after %d of %d jobs", leader, r.webs[1].name, r.endedSoFar(), count)
@@ -73,7 +74,7 @@ func TestNATSClusterLosesItsLeader(t *testing.T) {
 // offers has jobs given out by offers from now on.
 func (r *rush) offers(ctx context.Context, owner string) {
 	r.t.Helper()
-	answer, err := speak(r.t, r.webs[0], owner).PutDispatchWithResponse(ctx, api.DispatchChange{Mode: point(api.DispatchModeTargeted), OfferSeconds: point(5)})
+	answer, err := speak(r.t, r.webs[0], owner).PutDispatchWithResponse(ctx, api.DispatchChange{Mode: new(api.DispatchModeTargeted), OfferSeconds: new(5)})
 	if err != nil || answer.JSON200 == nil {
 		r.t.Fatalf("switch to targeted: %v", err)
 	}
@@ -119,7 +120,7 @@ func newBrokers(ctx context.Context, t *testing.T, dir string) *brokers {
 			if err == nil {
 				return nil
 			}
-			if err := rest(ctx, 100*time.Millisecond); err != nil { // the cluster elects
+			if err := callertest.Rest(ctx, 100*time.Millisecond); err != nil { // the cluster elects
 				return err
 			}
 		}
@@ -180,7 +181,7 @@ func (b *brokers) leader(ctx context.Context, js jetstream.JetStream, before str
 			}
 		}
 		cancel()
-		if err := rest(ctx, 50*time.Millisecond); err != nil {
+		if err := callertest.Rest(ctx, 50*time.Millisecond); err != nil {
 			b.t.Fatal("the stream has no leader")
 		}
 	}
@@ -208,7 +209,7 @@ func (r *rush) connected(ctx context.Context, owner string) {
 					break
 				}
 			}
-			if err := rest(ctx, 50*time.Millisecond); err != nil {
+			if err := callertest.Rest(ctx, 50*time.Millisecond); err != nil {
 				r.t.Fatalf("%s is not connected to NATS", w.name)
 			}
 		}
@@ -225,14 +226,14 @@ func (r *rush) endedSoFar() int {
 func (r *rush) reach(ctx context.Context, n int) {
 	r.t.Helper()
 	for r.endedSoFar() < n {
-		if err := rest(ctx, 5*time.Millisecond); err != nil {
+		if err := callertest.Rest(ctx, 5*time.Millisecond); err != nil {
 			r.t.Fatalf("%d of %d jobs have ended", r.endedSoFar(), r.count)
 		}
 	}
 }
 
-func (r *rush) network(urls []string, bearer string) *network {
-	n, err := newNetwork(urls, func() string { return bearer }, func(status int, body []byte) {
+func (r *rush) network(urls []string, bearer string) *callertest.Network {
+	n, err := callertest.New(urls, func() string { return bearer }, func(status int, body []byte) {
 		r.t.Errorf("an answer of %d: %s", status, body)
 	})
 	if err != nil {
@@ -248,10 +249,10 @@ func (r *rush) submit(ctx context.Context, urls []string, owner string) {
 		size := min(1+rand.IntN(60), r.count-made)
 		var body api.NewJobs
 		for i := range size {
-			body.Jobs = append(body.Jobs, api.NewJob{Title: fmt.Sprint("rush ", made+i), MaxLost: point(100)})
+			body.Jobs = append(body.Jobs, api.NewJob{Title: fmt.Sprint("rush ", made+i), MaxLost: new(100)})
 		}
-		params := &api.CreateJobsParams{IdempotencyKey: point(fmt.Sprintf("rush %d %x", made, rand.Uint64()))}
-		answer, err := insist(ctx, n, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CreateJobsResponse, error) {
+		params := &api.CreateJobsParams{IdempotencyKey: new(fmt.Sprintf("rush %d %x", made, rand.Uint64()))}
+		answer, err := callertest.Insist(ctx, n, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CreateJobsResponse, error) {
 			return c.CreateJobsWithResponse(ctx, params, body)
 		})
 		if err != nil || answer.StatusCode() >= http.StatusMultipleChoices {
@@ -259,7 +260,7 @@ func (r *rush) submit(ctx context.Context, urls []string, owner string) {
 			return
 		}
 		made += size
-		_ = rest(ctx, rand.N(100*time.Millisecond))
+		_ = callertest.Rest(ctx, rand.N(100*time.Millisecond))
 	}
 }
 
@@ -276,8 +277,8 @@ func (r *rush) work(ctx context.Context, urls []string, bearer string) {
 		}
 	}()
 	for ctx.Err() == nil {
-		body := api.ClaimRequest{RequestID: point(fmt.Sprintf("%x", rand.Uint64())), TTLSeconds: point(15), WaitSeconds: point(20)}
-		answer, err := insist(ctx, n, 20*time.Second+callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ClaimJobsResponse, error) {
+		body := api.ClaimRequest{RequestID: new(fmt.Sprintf("%x", rand.Uint64())), TTLSeconds: new(15), WaitSeconds: new(20)}
+		answer, err := callertest.Insist(ctx, n, 20*time.Second+callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ClaimJobsResponse, error) {
 			return c.ClaimJobsWithResponse(ctx, body)
 		})
 		if err != nil || answer.JSON200 == nil {
@@ -289,8 +290,8 @@ func (r *rush) work(ctx context.Context, urls []string, bearer string) {
 	}
 }
 
-func (r *rush) complete(ctx context.Context, n *network, job api.Job) {
-	answer, err := insist(ctx, n, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CompleteJobResponse, error) {
+func (r *rush) complete(ctx context.Context, n *callertest.Network, job api.Job) {
+	answer, err := callertest.Insist(ctx, n, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CompleteJobResponse, error) {
 		return c.CompleteJobWithResponse(ctx, api.Completion{Job: job.Key, Epoch: job.Lease.Epoch})
 	})
 	if err != nil || answer.StatusCode() != http.StatusOK {

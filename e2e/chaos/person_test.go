@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/e2e/callertest"
 )
 
 // person submits jobs and tends them, through any of the servers.
 type person struct {
-	net *network
+	net *callertest.Network
 
 	mu    sync.Mutex
 	jobs  []submitted
@@ -39,8 +40,8 @@ var repos = []api.Repo{{Name: "narrow-ledger"}, {Name: "narrow-website"}}
 // found makes the product.
 func (p *person) found(ctx context.Context) error {
 	names := []string{repos[0].Name, repos[1].Name}
-	answer, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.PutProductResponse, error) {
-		return c.PutProductWithResponse(ctx, narrow, api.ProductSettings{OneJobPerRepo: point(true), ReviewLimit: point(2), Repos: &names})
+	answer, err := callertest.Insist(ctx, p.net, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.PutProductResponse, error) {
+		return c.PutProductWithResponse(ctx, narrow, api.ProductSettings{OneJobPerRepo: new(true), ReviewLimit: new(2), Repos: &names})
 	})
 	if err == nil && answer.StatusCode() >= http.StatusMultipleChoices {
 		err = fmt.Errorf("put product: %d %s", answer.StatusCode(), answer.Body)
@@ -77,13 +78,13 @@ func (p *person) latest(pass func(submitted) bool) []string {
 // submit creates one job, and insists until the answer says which.
 func (p *person) submit(ctx context.Context, n int64) {
 	s := submitted{title: fmt.Sprint("chaos ", n), plan: planFinish, spare: rand.IntN(4) == 0}
-	job := api.NewJob{Title: s.title, Priority: point(rand.IntN(11)), MaxRetries: point(100), MaxLost: point(100),
-		RetryBackoffSeconds: point(rand.IntN(3))}
+	job := api.NewJob{Title: s.title, Priority: new(rand.IntN(11)), MaxRetries: new(100), MaxLost: new(100),
+		RetryBackoffSeconds: new(rand.IntN(3))}
 	if solid := p.latest(func(s submitted) bool { return !s.spare }); len(solid) > 0 && rand.IntN(4) == 0 {
 		job.DependsOn = &[]string{solid[rand.IntN(len(solid))]}
 	}
 	if rand.IntN(10) == 0 {
-		job.Product, job.Repo = point(narrow), &repos[rand.IntN(len(repos))].Name
+		job.Product, job.Repo = new(narrow), &repos[rand.IntN(len(repos))].Name
 	}
 	switch chance := rand.IntN(100); {
 	case chance < 5:
@@ -91,13 +92,13 @@ func (p *person) submit(ctx context.Context, n int64) {
 	case chance < 15:
 		s.plan = planAsk
 	case chance < 30:
-		job.ReviewRequired = point(true)
+		job.ReviewRequired = new(true)
 	case chance < 35:
-		job.NotBefore = point(time.Now().Add(3 * time.Second))
+		job.NotBefore = new(time.Now().Add(3 * time.Second))
 	}
 	job.InputContext, _ = json.Marshal(brief{s.plan})
-	params := &api.CreateJobParams{IdempotencyKey: point(fmt.Sprintf("%s %x", s.title, rand.Uint64()))}
-	answer, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CreateJobResponse, error) {
+	params := &api.CreateJobParams{IdempotencyKey: new(fmt.Sprintf("%s %x", s.title, rand.Uint64()))}
+	answer, err := callertest.Insist(ctx, p.net, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CreateJobResponse, error) {
 		return c.CreateJobWithResponse(ctx, params, job)
 	})
 	if err != nil {
@@ -107,7 +108,7 @@ func (p *person) submit(ctx context.Context, n int64) {
 	if created == nil {
 		created = answer.JSON200
 	}
-	l := line{Verb: "create", Status: answer.StatusCode(), Code: codeOf(answer), Note: s.title}
+	l := line{Verb: "create", Status: answer.StatusCode(), Code: callertest.Code(answer), Note: s.title}
 	if created != nil {
 		l.Job, s.key = created.Key, created.Key
 		p.mu.Lock()
@@ -119,8 +120,8 @@ func (p *person) submit(ctx context.Context, n int64) {
 
 // tend does for the jobs that wait for a person what they wait for.
 func (p *person) tend(ctx context.Context) {
-	list, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ListJobsResponse, error) {
-		return c.ListJobsWithResponse(ctx, &api.ListJobsParams{Limit: point(200), Status: &[]api.JobStatus{
+	list, err := callertest.Insist(ctx, p.net, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ListJobsResponse, error) {
+		return c.ListJobsWithResponse(ctx, &api.ListJobsParams{Limit: new(200), Status: &[]api.JobStatus{
 			api.JobStatusInReview, api.JobStatusApproved, api.JobStatusBlocked, api.JobStatusPaused}})
 	})
 	if err != nil || list.JSON200 == nil {
@@ -164,47 +165,47 @@ func (p *person) meddle(ctx context.Context) {
 
 // acts are a person's verbs. Repeating one whose outcome is unknown may be
 // refused because it was done; that is an answer too.
-var acts = map[string]func(context.Context, *api.ClientWithResponses, string) (reply, error){
-	"pause": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+var acts = map[string]func(context.Context, *api.ClientWithResponses, string) (callertest.Reply, error){
+	"pause": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.PauseJobWithResponse(ctx, key, api.PlainAction{}))
 	},
-	"resume": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+	"resume": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.ResumeJobWithResponse(ctx, key, api.PlainAction{}))
 	},
-	"block": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+	"block": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.BlockJobWithResponse(ctx, key, api.ReasonedAction{Reason: "one moment"}))
 	},
-	"unblock": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+	"unblock": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.UnblockJobWithResponse(ctx, key, api.PlainAction{}))
 	},
-	"release": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+	"release": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.ReleaseJobWithResponse(ctx, key, api.ReasonedAction{Reason: "give it to another"}))
 	},
-	"cancel": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+	"cancel": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.CancelJobWithResponse(ctx, key, api.ReasonedAction{Reason: "not wanted any more"}))
 	},
-	"retry": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+	"retry": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.RetryJobWithResponse(ctx, key, api.PlainAction{}))
 	},
-	"approve": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+	"approve": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.ApproveJobWithResponse(ctx, key, api.ApproveAction{}))
 	},
-	"reject": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+	"reject": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.RejectJobWithResponse(ctx, key, api.ReasonedAction{Reason: "the tests are missing"}))
 	},
-	"merge": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+	"merge": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.MergeJobWithResponse(ctx, key, api.MergeAction{}))
 	},
-	"merge fail": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+	"merge fail": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.FailMergeWithResponse(ctx, key, api.ReasonedAction{Reason: "there is a conflict"}))
 	},
-	"answer": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+	"answer": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.AnswerJobWithResponse(ctx, key, api.AnswerAction{Answer: "The first."}))
 	},
 }
 
 // some makes a reply of an answer; a nil one stays nil.
-func some[R reply](answer R, err error) (reply, error) {
+func some[R callertest.Reply](answer R, err error) (callertest.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -213,12 +214,12 @@ func some[R reply](answer R, err error) (reply, error) {
 
 // act does one of acts and reports whether it was accepted.
 func (p *person) act(ctx context.Context, verb, key string) bool {
-	answer, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (reply, error) {
+	answer, err := callertest.Insist(ctx, p.net, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (callertest.Reply, error) {
 		return acts[verb](ctx, c, key)
 	})
 	if err != nil {
 		return false
 	}
-	p.note(line{Verb: verb, Job: key, Status: answer.StatusCode(), Code: codeOf(answer)})
+	p.note(line{Verb: verb, Job: key, Status: answer.StatusCode(), Code: callertest.Code(answer)})
 	return answer.StatusCode() == http.StatusOK
 }

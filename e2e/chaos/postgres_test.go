@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // postgres is a server of our own with every promise of durability, made to be
@@ -26,7 +27,7 @@ type postgres struct {
 	data    string
 	socket  string
 	log     string
-	proc    *process
+	proc    *processtest.Child
 }
 
 // newPostgres makes a cluster in dir and starts a server on it. The cluster is
@@ -69,7 +70,7 @@ func (p *postgres) start() {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for time.Now().Before(end) {
-		if p.proc == nil || p.proc.gone() {
+		if p.proc == nil || p.proc.Gone() {
 			p.launch()
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -93,7 +94,7 @@ func (p *postgres) launch() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stat.Uid, Gid: stat.Gid}}
 	}
 	var err error
-	if p.proc, err = startProcess(p.t, "PostgreSQL", cmd, p.log, syscall.SIGQUIT); err != nil {
+	if p.proc, err = processtest.StartChild(p.t, "PostgreSQL", cmd, p.log, syscall.SIGQUIT); err != nil {
 		p.t.Error(err)
 	}
 }
@@ -110,7 +111,7 @@ func (p *postgres) port() string {
 // crash ends the server without a checkpoint: SIGQUIT is its immediate shutdown,
 // SIGKILL leaves its helpers to find out by themselves.
 func (p *postgres) crash(how syscall.Signal) {
-	if err := p.proc.end(how); err != nil {
+	if err := p.proc.End(how); err != nil {
 		p.t.Error(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/callertest"
 )
 
 // An agent is stopped while it holds a job, for longer than its lease. Another
@@ -39,7 +40,7 @@ func TestAgentThatWasStoppedIsRefused(t *testing.T) {
 	}
 	key := created.JSON201.Key
 	first.hears(ctx, "claim")
-	first.proc.signal(syscall.SIGSTOP)
+	first.proc.Signal(syscall.SIGSTOP)
 
 	second := speak(t, w, register(ctx, t, speak(t, w, first.Enrolment), "second"))
 	got := claimWithin(ctx, t, second, time.Minute)
@@ -50,7 +51,7 @@ func TestAgentThatWasStoppedIsRefused(t *testing.T) {
 	if err := os.WriteFile(first.Gate, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	first.proc.signal(syscall.SIGCONT)
+	first.proc.Signal(syscall.SIGCONT)
 	refused := first.hears(ctx, "complete")
 	if refused.Status != http.StatusConflict || refused.Code != "stale_epoch" || refused.Epoch != 1 {
 		t.Errorf("the first agent was answered %d %s; want 409 stale_epoch", refused.Status, refused.Code)
@@ -69,7 +70,7 @@ func (w *worker) hears(ctx context.Context, verb string) (found line) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	every(ctx, 50*time.Millisecond, func() {
+	callertest.Every(ctx, 50*time.Millisecond, func() {
 		list, err := readDiary(w.Journal)
 		if err != nil {
 			w.t.Error(err)
@@ -89,18 +90,18 @@ func (w *worker) hears(ctx context.Context, verb string) (found line) {
 
 func speak(t *testing.T, w *web, token string) *api.ClientWithResponses {
 	t.Helper()
-	n, err := newNetwork([]string{w.url()}, func() string { return token }, nil)
+	n, err := callertest.New([]string{w.url()}, func() string { return token }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n.servers[0]
+	return n.Servers[0]
 }
 
 // register gives the token of an agent with one seat.
 func register(ctx context.Context, t *testing.T, c *api.ClientWithResponses, name string) string {
 	t.Helper()
 	answer, err := c.RegisterAgentWithResponse(ctx, name, api.Registration{BootID: "boot-1",
-		Factory: api.FactoryInfo{Name: "factory-of-" + name, Seats: point(1)}})
+		Factory: api.FactoryInfo{Name: "factory-of-" + name, Seats: new(1)}})
 	if err != nil || answer.JSON200 == nil {
 		t.Fatalf("register: %v, %v", err, answer)
 	}
@@ -111,7 +112,7 @@ func register(ctx context.Context, t *testing.T, c *api.ClientWithResponses, nam
 func claimWithin(ctx context.Context, t *testing.T, c *api.ClientWithResponses, limit time.Duration) api.Job {
 	t.Helper()
 	for end := time.Now().Add(limit); time.Now().Before(end); {
-		answer, err := c.ClaimJobsWithResponse(ctx, api.ClaimRequest{WaitSeconds: point(20), TTLSeconds: point(600)})
+		answer, err := c.ClaimJobsWithResponse(ctx, api.ClaimRequest{WaitSeconds: new(20), TTLSeconds: new(600)})
 		if err != nil || answer.ApplicationProblemJSONDefault != nil {
 			t.Fatalf("claim: %v, %v", err, answer)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/nstest"
+	"github.com/fleetboard/fleetboard/e2e/callertest"
 	"github.com/fleetboard/fleetboard/e2e/envtest"
 )
 
@@ -25,7 +26,7 @@ type volume struct {
 	dir string
 	// webs are the containers; two at most run at once.
 	webs []*web
-	net  *network
+	net  *callertest.Network
 
 	mu       sync.Mutex
 	answered []submitted
@@ -51,7 +52,7 @@ func newVolume(ctx context.Context, t *testing.T) *volume {
 	owner := token(t, v.dir, "owner-token")
 	odd := func(status int, body []byte) { t.Errorf("a server answered %d: %s", status, body) }
 	var err error
-	if v.net, err = newNetwork(urls, func() string { return owner }, odd); err != nil {
+	if v.net, err = callertest.New(urls, func() string { return owner }, odd); err != nil {
 		t.Fatal(err)
 	}
 	return v
@@ -66,7 +67,7 @@ func (v *volume) launch(ctx context.Context, i int) {
 
 func (v *volume) end(i int, how syscall.Signal) {
 	v.t.Helper()
-	if err := v.webs[i].proc.end(how); err != nil {
+	if err := v.webs[i].proc.End(how); err != nil {
 		v.t.Error(err)
 	}
 }
@@ -76,12 +77,12 @@ func (v *volume) end(i int, how syscall.Signal) {
 func (v *volume) write(ctx context.Context, writer int) {
 	for n := 1; ctx.Err() == nil; n++ {
 		title := fmt.Sprintf("writer %d, job %d", writer, n)
-		answer, err := once(ctx, v.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CreateJobResponse, error) {
+		answer, err := callertest.Once(ctx, v.net, callertest.Limit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CreateJobResponse, error) {
 			return c.CreateJobWithResponse(ctx, &api.CreateJobParams{}, api.NewJob{Title: title})
 		})
 		switch {
 		case err != nil:
-			_ = rest(ctx, 20*time.Millisecond)
+			_ = callertest.Rest(ctx, 20*time.Millisecond)
 		case answer.JSON201 == nil:
 			v.t.Errorf("a submission was answered %d: %s", answer.StatusCode(), answer.Body)
 		default:
@@ -112,7 +113,7 @@ func (v *volume) goesOn(ctx context.Context) {
 	v.t.Helper()
 	const some = 20
 	for enough := v.count() + some; v.count() < enough; {
-		if err := rest(ctx, 10*time.Millisecond); err != nil {
+		if err := callertest.Rest(ctx, 10*time.Millisecond); err != nil {
 			v.t.Fatalf("writes are no longer answered, see the logs in %s: %v", v.dir, err)
 		}
 	}

@@ -27,7 +27,7 @@ type web struct {
 	prepare func(*exec.Cmd) // changes how it is started, nil for nothing
 
 	victim sync.Mutex // held by whoever does something to it
-	proc   *process
+	proc   *processtest.Child
 }
 
 // newWebs prepares n copies on one database. They share the data directory, for
@@ -89,14 +89,14 @@ func (w *web) launch(ctx context.Context) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if w.proc == nil || w.proc.gone() {
+		if w.proc == nil || w.proc.Gone() {
 			cmd := exec.Command(serverBinary) //nolint:noctx // ended by the monkey or the clean-up
 			cmd.Env = w.env
 			if w.prepare != nil {
 				w.prepare(cmd)
 			}
 			var err error
-			if w.proc, err = startProcess(w.t, w.name, cmd, w.log, syscall.SIGKILL); err != nil {
+			if w.proc, err = processtest.StartChild(w.t, w.name, cmd, w.log, syscall.SIGKILL); err != nil {
 				return err
 			}
 		}

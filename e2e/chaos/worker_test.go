@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // worker is an agent as seen from outside: its process, started again and again.
@@ -19,7 +21,7 @@ type worker struct {
 	log string
 
 	victim sync.Mutex // held by whoever does something to it
-	proc   *process
+	proc   *processtest.Child
 }
 
 // longestSilence is the longest lease of those that are not taken for dead first.
@@ -62,6 +64,6 @@ func (w *worker) launch() error {
 	}
 	cmd := exec.Command(program) //nolint:noctx // ended by the monkey or the clean-up
 	cmd.Env = append(os.Environ(), agentVariable+"="+string(text))
-	w.proc, err = startProcess(w.t, w.Name, cmd, w.log, syscall.SIGKILL)
+	w.proc, err = processtest.StartChild(w.t, w.Name, cmd, w.log, syscall.SIGKILL)
 	return err
 }

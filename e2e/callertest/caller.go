@@ -1,4 +1,5 @@
-package chaos
+// Package callertest calls servers that are killed and cut off meanwhile, until one of them answers.
+package callertest
 
 import (
 	"context"
@@ -12,19 +13,20 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 )
 
-// callLimit is how long one server may take to answer an ordinary call.
-const callLimit = 5 * time.Second
+// Limit is how long one server may take to answer an ordinary call.
+const Limit = 5 * time.Second
 
-// network reaches any of the servers. Whoever uses it does not care which.
-type network struct {
-	servers []*api.ClientWithResponses
+// Network reaches any of the servers. Whoever uses it does not care which.
+type Network struct {
+	Servers []*api.ClientWithResponses
 	// odd gets answers that no failure excuses: a 5xx that is not 503.
 	odd func(status int, body []byte)
 }
 
-// newNetwork speaks with the token of the moment.
-func newNetwork(urls []string, token func() string, odd func(int, []byte)) (*network, error) {
-	n := &network{odd: odd}
+// New returns the way to servers by the addresses of their APIs. It speaks with the token of the
+// moment. odd gets answers that no failure excuses: a 5xx that is not 503.
+func New(urls []string, token func() string, odd func(int, []byte)) (*Network, error) {
+	n := &Network{odd: odd}
 	for _, url := range urls {
 		dialer := net.Dialer{Timeout: time.Second}
 		c, err := api.NewClientWithResponses(url, api.WithHTTPClient(&http.Client{
@@ -36,24 +38,25 @@ func newNetwork(urls []string, token func() string, odd func(int, []byte)) (*net
 		if err != nil {
 			return nil, err
 		}
-		n.servers = append(n.servers, c)
+		n.Servers = append(n.Servers, c)
 	}
 	return n, nil
 }
 
-// reply is what every answer of the client has.
-type reply interface {
+// Reply is what every answer of the client has.
+type Reply interface {
 	StatusCode() int
 	GetBody() []byte
 }
 
-type call[R reply] func(context.Context, *api.ClientWithResponses) (R, error)
+// Call is a call of one server.
+type Call[R Reply] func(context.Context, *api.ClientWithResponses) (R, error)
 
-// once calls one server. The error means that nobody knows what happened.
-func once[R reply](ctx context.Context, n *network, limit time.Duration, do call[R]) (R, error) {
+// Once calls one server. The error means that nobody knows what happened.
+func Once[R Reply](ctx context.Context, n *Network, limit time.Duration, do Call[R]) (R, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	answer, err := do(ctx, n.servers[rand.IntN(len(n.servers))])
+	answer, err := do(ctx, n.Servers[rand.IntN(len(n.Servers))])
 	if err != nil {
 		return answer, err
 	}
@@ -69,22 +72,22 @@ func once[R reply](ctx context.Context, n *network, limit time.Duration, do call
 
 var errUnavailable = errors.New("the server cannot answer now")
 
-// insist repeats a call, against one server after another, until one of them
+// Insist repeats a call, against one server after another, until one of them
 // answers it. The only error is that ctx ended.
-func insist[R reply](ctx context.Context, n *network, limit time.Duration, do call[R]) (R, error) {
+func Insist[R Reply](ctx context.Context, n *Network, limit time.Duration, do Call[R]) (R, error) {
 	for {
-		answer, err := once(ctx, n, limit, do)
+		answer, err := Once(ctx, n, limit, do)
 		if err == nil {
 			return answer, nil
 		}
-		if err := rest(ctx, 50*time.Millisecond+rand.N(250*time.Millisecond)); err != nil {
+		if err := Rest(ctx, 50*time.Millisecond+rand.N(250*time.Millisecond)); err != nil {
 			return answer, err
 		}
 	}
 }
 
-// rest waits.
-func rest(ctx context.Context, d time.Duration) error {
+// Rest waits, and returns the error of ctx where it ended first.
+func Rest(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -95,9 +98,9 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// every does something at intervals until ctx ends. A turn that takes long
+// Every does something at intervals until ctx ends. A turn that takes long
 // skips the next ones.
-func every(ctx context.Context, interval time.Duration, do func()) {
+func Every(ctx context.Context, interval time.Duration, do func()) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
@@ -110,8 +113,8 @@ func every(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
-// codeOf returns the code of a refusal, "" for another answer.
-func codeOf(r reply) string {
+// Code returns the code of a refusal, "" for another answer.
+func Code(r Reply) string {
 	var problem struct {
 		Code string `json:"code"`
 	}
@@ -120,5 +123,3 @@ func codeOf(r reply) string {
 	}
 	return problem.Code
 }
-
-func point[T any](v T) *T { return &v }

@@ -1,4 +1,4 @@
-package chaos
+package processtest
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ import (
 // endsWithin bounds the wait for a process that was killed.
 const endsWithin = 20 * time.Second
 
-// process is a program that we started, in a group of its own.
-type process struct {
+// Child is a program that a test started, in a group of its own.
+type Child struct {
 	name  string
 	cmd   *exec.Cmd
 	ended chan struct{} // closed once it is gone and reaped
@@ -36,14 +36,14 @@ var starter = sync.OnceValue(func() chan<- func() {
 	return work
 })
 
-// startProcess starts cmd with its output added to a log. will is the signal it
+// StartChild starts cmd with its output added to a log. will is the signal it
 // gets when this process dies. The test's clean-up kills it.
-func startProcess(t *testing.T, name string, cmd *exec.Cmd, log string, will syscall.Signal) (*process, error) {
+func StartChild(t testing.TB, name string, cmd *exec.Cmd, log string, will syscall.Signal) (*Child, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	cmd.Stdout, cmd.Stderr = out, out
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -55,26 +55,28 @@ func startProcess(t *testing.T, name string, cmd *exec.Cmd, log string, will sys
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	p := &process{name: name, cmd: cmd, ended: make(chan struct{})}
+	p := &Child{name: name, cmd: cmd, ended: make(chan struct{})}
 	go func() {
 		defer close(p.ended)
 		_ = cmd.Wait()
 	}()
 	t.Cleanup(func() {
-		if err := p.end(syscall.SIGKILL); err != nil {
+		if err := p.End(syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
 	})
 	return p, nil
 }
 
-func (p *process) signal(s syscall.Signal) {
-	if !p.gone() {
+// Signal sends a signal; a process that has ended gets none.
+func (p *Child) Signal(s syscall.Signal) {
+	if !p.Gone() {
 		_ = p.cmd.Process.Signal(s)
 	}
 }
 
-func (p *process) gone() bool {
+// Gone reports whether the process has ended.
+func (p *Child) Gone() bool {
 	select {
 	case <-p.ended:
 		return true
@@ -83,14 +85,17 @@ func (p *process) gone() bool {
 	}
 }
 
-// end sends a deadly signal and waits until the process is gone.
-func (p *process) end(s syscall.Signal) error {
-	p.signal(s)
+// End sends a deadly signal and waits until the process is gone.
+func (p *Child) End(s syscall.Signal) error {
+	p.Signal(s)
 	select {
 	case <-p.ended:
 		return nil
 	case <-time.After(endsWithin):
-		p.signal(syscall.SIGKILL)
+		p.Signal(syscall.SIGKILL)
 		return errors.New(p.name + " did not end when it was told to")
 	}
 }
+
+// PID returns the id of the process.
+func (p *Child) PID() int { return p.cmd.Process.Pid }
