@@ -30,9 +30,13 @@ type agent struct {
 	taken []lease
 }
 
-// caller opens no connection before its first call.
+// caller opens no connection before its first call. Callers go to one server after another.
 func (w *web) caller(ctx context.Context, token string) *caller {
-	return &caller{ctx: ctx, address: strings.TrimPrefix(w.url, "http://"), token: token}
+	at := w
+	if n := int(w.called.Add(1)) % (len(w.beside) + 1); n > 0 {
+		at = w.beside[n-1]
+	}
+	return &caller{ctx: ctx, address: strings.TrimPrefix(at.url, "http://"), token: token}
 }
 
 // first returns a caller with one of the tokens that the first start wrote down:

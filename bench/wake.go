@@ -32,7 +32,7 @@ func wake(ctx context.Context, s *environment) ([]figure, error) {
 		agents int
 		most   float64 // milliseconds, p50
 	}{{1000, 5}, {64, 4}} {
-		times, err := wakeOne(ctx, s, s.sized(c.agents, 20))
+		times, err := wakeOne(ctx, s, s.sized(c.agents, 20), 0)
 		if err != nil {
 			return nil, err
 		}
@@ -45,9 +45,13 @@ func wake(ctx context.Context, s *environment) ([]figure, error) {
 }
 
 // wakeOne submits one job after another while agents wait, and measures from the
-// moment when a submission is sent to the moment when a claim's answer is there.
-func wakeOne(ctx context.Context, s *environment, waiting int) (times []time.Duration, err error) {
+// moment when a submission is sent to the moment when a claim's answer is there. The agents are
+// spread over a server and so many more.
+func wakeOne(ctx context.Context, s *environment, waiting, more int) (times []time.Duration, err error) {
 	err = s.withWeb(ctx, func(w *web) error {
+		if err := w.add(ctx, more); err != nil {
+			return err
+		}
 		agents, err := w.register(ctx, waiting, 10)
 		if err != nil {
 			return err

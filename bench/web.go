@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,6 +37,8 @@ type web struct {
 	cmd         *exec.Cmd
 	logs        *os.File
 	ended       chan struct{}
+	beside      []*web // further servers of the database
+	called      atomic.Uint32
 	filled      int // jobs written past the server
 	// uncounted keeps the statistics as they are.
 	uncounted bool
@@ -114,21 +117,38 @@ func (s *environment) startWeb(ctx context.Context, settings ...string) (_ *web,
 	}
 	w.env = append([]string{"FLEETBOARD_RATE_LIMIT=0", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, settings...)
 	w.env = append(w.env, "DATABASE_URL="+w.database, "FLEETBOARD_DATA_DIR="+w.dir, "FLEETBOARD_LISTEN=127.0.0.1:0")
-	run, profile, err := s.profiled(ctx, w)
+	return w, w.launch(ctx)
+}
+
+// add starts further servers on the database. Callers are spread over all from then on.
+func (w *web) add(ctx context.Context, more int) error {
+	for i := range more {
+		other := &web{environment: w.environment, program: w.program, dir: w.dir, env: w.env, name: fmt.Sprint(w.name, "_", i+2)}
+		if err := other.launch(ctx); err != nil {
+			return err
+		}
+		w.beside = append(w.beside, other)
+	}
+	return nil
+}
+
+// launch starts the process and waits until it answers.
+func (w *web) launch(ctx context.Context) error {
+	run, profile, err := w.environment.profiled(ctx, w)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w.cmd = exec.CommandContext(ctx, run) // #nosec G204 -- our own program
-	if w.logs, err = os.Create(w.dir + ".log"); err != nil {
-		return nil, err
+	if w.logs, err = os.Create(filepath.Join(w.environment.dir, w.name+".log")); err != nil {
+		return err
 	}
 	w.cmd.Env, w.cmd.Stderr = append(profile, w.env...), w.logs
 	out, err := w.cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := w.cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	at := make(chan string, 1)
 	w.ended = make(chan struct{})
@@ -144,11 +164,11 @@ func (s *environment) startWeb(ctx context.Context, settings ...string) (_ *web,
 	}()
 	select {
 	case w.url = <-at:
-		return w, nil
+		return nil
 	case <-w.ended:
-		return nil, fmt.Errorf("the server ended at its start: %s", w.tail())
+		return fmt.Errorf("the server ended at its start: %s", w.tail())
 	case <-time.After(startTimeout):
-		return nil, errors.Join(errors.New("the server did not start"), w.stop(ctx))
+		return errors.Join(errors.New("the server did not start"), w.end())
 	}
 }
 
@@ -166,21 +186,29 @@ func (s *environment) withWeb(ctx context.Context, work func(w *web) error, sett
 	return w.inspect(ctx)
 }
 
-// stop ends the server and removes its database.
+// stop ends the server, with those beside it, and removes its database.
 func (w *web) stop(ctx context.Context) error {
-	defer func() { _ = w.logs.Close() }()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
+	var slow []error
+	for _, one := range append(w.beside, w) {
+		slow = append(slow, one.end())
+	}
+	return errors.Join(append(slow, w.environment.drop(ctx, w.name))...)
+}
+
+// end ends the process.
+func (w *web) end() error {
+	defer func() { _ = w.logs.Close() }()
 	_ = w.cmd.Process.Signal(syscall.SIGTERM)
-	var slow error
 	select {
 	case <-w.ended:
+		return nil
 	case <-time.After(stopTimeout):
 		_ = w.cmd.Process.Kill()
 		<-w.ended
-		slow = errors.New("the server did not end when it was asked to")
+		return errors.New("the server did not end when it was asked to")
 	}
-	return errors.Join(slow, w.environment.drop(ctx, w.name))
 }
 
 // ownDatabase is a server's database, looked at as its owner, a superuser whom no policy holds.
