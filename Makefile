@@ -28,7 +28,7 @@ CODE := $(wildcard api bench cmd db e2e examples handlers internal static views)
 RACE := $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 RACED := $(addprefix ./,db/vault handlers/api/stream handlers/edge \
 	$(addprefix internal/,accounts/identities accounts/login accounts/members accounts/sessions accounts/setup \
-	accounts/twofactor accounts/workspaces batch bus client/demo client/engines/process client/mcptools client/sim \
+	accounts/twofactor accounts/workspaces backup batch bus client/demo client/engines/process client/mcptools client/sim \
 	client/worker client/worker/outbox client/worker/probe coordinator dispatch/announce dispatch/claim dispatch/lease dispatch/report \
 	eventlog eventlog/seal jobs/secrets leadership notifier runloop signal tenancy/quota transport waitlist))
 RACED_IN_PART := ./db ./handlers/live ./internal/blobs ./internal/dispatch ./internal/jobs ./internal/screens

@@ -151,11 +151,13 @@ func printProof(out io.Writer, p app.Proof) int {
 	if p.Unsealed != nil {
 		fmt.Fprintln(out, "The seals of the log were not checked:", p.Unsealed)
 	}
-	if p.Good() {
-		return exitOK
+	if p.Cut() {
+		fmt.Fprintln(out, "When you know what was lost, run fleetboard accept-log.")
 	}
-	fmt.Fprintln(out, "When you know what was lost, run fleetboard accept-log.")
-	return exitFailed
+	if !p.Good() {
+		return exitFailed
+	}
+	return exitOK
 }
 
 // doctor looks at what the server needs to survive its machine.

@@ -158,6 +158,15 @@ func TestWhatRestoresRefuse(t *testing.T) {
 	}
 	empty, used := m.mkdir("empty"), m.mkdir("used")
 	write(t, filepath.Join(used, "letters"), "dear")
+	claimed := m.mkdir("claimed")
+	mark, err := os.Create(filepath.Join(claimed, "restore-unfinished.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mark.Close()
+	if err := syscall.Flock(int(mark.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
 	small := m.mount("small", "size=60m,mode=0711", 0)
 	later := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	for _, c := range []struct {
@@ -181,6 +190,7 @@ func TestWhatRestoresRefuse(t *testing.T) {
 		{"a time without a zone", env(), []string{good, "--at", "2026-03-01T12:00:00"}, 2, "must be a time with its zone"},
 		{"a time to come", env(), []string{good, "--at", later}, 2, "is in the future"},
 		{"a time before", env(), []string{good, "--at", "2020-01-01T00:00:00Z"}, 2, "the oldest backup was finished at"},
+		{"another restore at work", env("FLEETBOARD_DATA_DIR", claimed), []string{good}, 2, "another restore writes to"},
 		{"a disk that is too small", env("FLEETBOARD_DATA_DIR", filepath.Join(small, "data")), []string{good}, 2, "the backup needs"},
 		{"a directory with something else", env("FLEETBOARD_DATA_DIR", used), []string{good}, 2, "is not empty (it has letters)"},
 		{"a cluster for another database server", env("DATABASE_URL", "postgres://nobody@127.0.0.1:1/none"), []string{good}, 2, "unset DATABASE_URL"},

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -321,7 +322,27 @@ func TestANamedSecondIsRestored(t *testing.T) {
 	never := map[string]string{"FLEETBOARD_DATA_DIR": m.path("never")}
 	m.run(never, "restore", store, "--at", at.Add(-24*time.Hour).Format(time.RFC3339)).wants(t, 2, "the oldest backup was finished at")
 	s.close()
+	m.changedLog(store, never)
 	m.run(never, "restore", store, "--at", time.Now().Format(time.RFC3339Nano)).wants(t, 2, "the archived log ends at")
+}
+
+// changedLog changes a byte of the archived log, and of what says how far it goes.
+func (m *machine) changedLog(store string, to map[string]string) {
+	m.t.Helper()
+	list := files(m.t, filepath.Join(store, "log"))
+	state := slices.IndexFunc(list, func(path string) bool { return filepath.Base(path) == "state.json" })
+	// The names sort as the log goes; the state is behind its files.
+	for _, path := range []string{list[state], list[state-1]} {
+		was, err := os.ReadFile(path)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		now := slices.Clone(was)
+		now[len(now)/2] ^= 1
+		write(m.t, path, string(now))
+		m.run(to, "restore", store).wants(m.t, 1, filepath.Base(path)+" is not what the backup wrote")
+		write(m.t, path, string(was))
+	}
 }
 
 // compareSeals compares the last sealed block of a restored database with that of its origin. Blocks are

@@ -84,6 +84,9 @@ func (a *App) backupStatus(cfg Config) func() (backup.Status, error) {
 // keepBackups returns the task that backs an embedded database up; none where no address is configured.
 func (a *App) keepBackups(cfg Config) []runloop.Task {
 	if !a.makesBackups(cfg) {
+		if cfg.Backup.URL != "" {
+			a.log.Warn("the server makes no backups of another database server: run fleetboard backup by a timer")
+		}
 		return nil
 	}
 	return []runloop.Task{{Name: "backups", Run: func(ctx context.Context) error {

@@ -50,6 +50,12 @@ func (p Proof) Good() bool {
 	return len(p.Differ) == 0 && p.Audit.Found() == 0 && p.Verify.Found() == 0 && p.Unsealed == nil
 }
 
+// Cut reports whether a log is not the one that was sealed, as far as that was looked at.
+func (p Proof) Cut() bool {
+	return len(p.Differ) > 0 || p.Unsealed != nil ||
+		slices.ContainsFunc(p.Audit.Checks, func(c audit.Check) bool { return c.Name == audit.SealsCheck && c.Found > 0 })
+}
+
 // Restore restores a backup into the empty data directory or database of the configuration, and proves
 // what it is worth. A *backup.RefusedError says why it was not begun. Where an error came later, the place is
 // marked: it is not served, and the restore can be run again.

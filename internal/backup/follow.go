@@ -79,14 +79,16 @@ func (f *follower) open(ctx context.Context, conn *replication.Conn) error {
 		return err
 	}
 	for _, slot := range slots {
-		chain := strings.TrimPrefix(slot.Name, slotPrefix)
-		goesOn, err := f.goOn(ctx, chain, slot)
-		if err != nil {
-			return err
-		}
-		if goesOn && f.chain == "" {
-			f.chain = chain
-			continue
+		if f.chain == "" {
+			chain := strings.TrimPrefix(slot.Name, slotPrefix)
+			goesOn, err := f.goOn(ctx, chain, slot)
+			if err != nil {
+				return err
+			}
+			if goesOn {
+				f.chain = chain
+				continue
+			}
 		}
 		if err := conn.DropSlot(ctx, slot.Name); err != nil {
 			return err
@@ -101,11 +103,14 @@ func (f *follower) open(ctx context.Context, conn *replication.Conn) error {
 // goOn reports whether a chain of the store can be gone on with.
 func (f *follower) goOn(ctx context.Context, chain string, slot replication.Slot) (bool, error) {
 	state, _, err := readState(ctx, f.store, chain)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (slot.Lost || state.System != f.system.ID || state.Timeline != f.system.Timeline) {
+	var damage *DamageError
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.As(err, &damage):
 		return false, nil
-	}
-	if err != nil {
+	case err != nil:
 		return false, err
+	case slot.Lost || state.System != f.system.ID || state.Timeline != f.system.Timeline:
+		return false, nil
 	}
 	// The server has the log from the slot's place on, with the whole of its segment.
 	f.state, f.begins = state, slot.Kept.Segment(f.system.SegmentSize)

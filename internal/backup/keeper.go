@@ -43,6 +43,7 @@ type Keeper struct {
 	status *statusFile
 	begun  chan struct{} // a chain has begun, which has no backup yet
 	newest *Manifest     // of the store, nil until it was looked at
+	old    error         // why old backups are not removed
 }
 
 // NewKeeper returns the keeper of a server.
@@ -102,7 +103,7 @@ func (k *Keeper) takeWhenDue(ctx context.Context) (err error) {
 		return err
 	}
 	if is := k.newest; is != nil && is.Copy != nil && is.Copy.Chain == chain && time.Since(is.Begun) < k.plan.Every {
-		return nil
+		return k.old
 	}
 	to, err := k.plan.Address.Create()
 	if err != nil {
@@ -115,15 +116,20 @@ func (k *Keeper) takeWhenDue(ctx context.Context) (err error) {
 	k.newest = &m
 	k.status.backup(m)
 	k.log.InfoContext(ctx, "a backup was made", "backup", m.ID, "bytes", m.Size(), "seconds", int(m.Ended.Sub(m.Begun).Seconds()))
-	return prune(ctx, store, m, k.plan.Keep)
+	k.old = prune(ctx, store, m, k.plan.Keep)
+	return k.old
 }
 
-// lookAt reads which backup is the newest, once.
+// lookAt reads which backup is the newest, once. Where one is damaged a new one is made.
 func (k *Keeper) lookAt(ctx context.Context, store Store) error {
 	if k.newest != nil {
 		return nil
 	}
 	list, err := List(ctx, store)
+	var damage *DamageError
+	if errors.As(err, &damage) {
+		return nil
+	}
 	if n := len(list); n > 0 {
 		k.newest = &list[n-1].Manifest
 		k.status.backup(*k.newest)

@@ -13,12 +13,13 @@ type Seals interface {
 	Check(ctx context.Context, workspace ids.ID, found func(detail string)) error
 }
 
-const sealsCheck = "log"
+// SealsCheck is the name of the check of the log against its seals.
+const SealsCheck = "log"
 
 // RunWithSeals is Run, and checks the log of each workspace against its seals.
 func RunWithSeals(ctx context.Context, d *db.DB, seals Seals) (Report, error) {
 	r, err := Run(ctx, d)
-	r.Checks = append(r.Checks, Check{Name: sealsCheck, About: "the log has every event that was sealed, unchanged, and ends where it did"})
+	r.Checks = append(r.Checks, Check{Name: SealsCheck, About: "the log has every event that was sealed, unchanged, and ends where it did"})
 	if err != nil {
 		return r, err
 	}
@@ -27,7 +28,7 @@ func RunWithSeals(ctx context.Context, d *db.DB, seals Seals) (Report, error) {
 		if err != nil {
 			break
 		}
-		err = seals.Check(ctx, w.ID, func(detail string) { r.note(sealsCheck, w.Slug, "", detail) })
+		err = seals.Check(ctx, w.ID, func(detail string) { r.note(SealsCheck, w.Slug, "", detail) })
 	}
 	return r, err
 }
