@@ -55,6 +55,8 @@ const (
 	MaxCompletionSummary                    = 10000
 	MaxCompletionURL                        = 2000
 	MaxCompletionUsage                      = 200
+	MaxCoordinatorStatusLosses              = 100
+	MaxCoordinatorStatusProofs              = 5
 	MaxDecisionCandidates                   = 8
 	MaxDeliveryReportBranch                 = 255
 	MaxDeliveryReportCommit                 = 100
@@ -151,6 +153,7 @@ const (
 	MinLogBatchEpoch                        = 1
 	MaxLogBatchJob                          = 64
 	MaxLogBatchLines                        = 1000
+	MaxLogLossEvents                        = 1000
 	MaxMergeActionCommit                    = 100
 	MaxMergeActionURL                       = 2000
 	MinMergeActionVersion                   = 1

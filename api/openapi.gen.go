@@ -327,6 +327,24 @@ func (e BulkActionName) Valid() bool {
 	}
 }
 
+// Defines values for DatabaseProofKind.
+const (
+	ProofMoved    DatabaseProofKind = "moved"
+	ProofPromoted DatabaseProofKind = "promoted"
+)
+
+// Valid indicates whether the value is a known member of the DatabaseProofKind enum.
+func (e DatabaseProofKind) Valid() bool {
+	switch e {
+	case ProofMoved:
+		return true
+	case ProofPromoted:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DecisionBy.
 const (
 	DecisionByPerson DecisionBy = "person"
@@ -2309,6 +2327,12 @@ type CoordinatorStatus struct {
 	JobsByStatus CountsByStatus `json:"jobs_by_status"`
 	LastCycleAt  *time.Time     `json:"last_cycle_at"`
 
+	// Losses What the database lacks of the workspace’s log that a server had seen in it, the newest first.
+	Losses []LogLoss `json:"losses"`
+
+	// Proofs What was looked at after another PostgreSQL had taken over, the newest first.
+	Proofs []DatabaseProof `json:"proofs"`
+
 	// Stats What was done in this term.
 	Stats map[string]int64 `json:"stats"`
 	Term  int64            `json:"term"`
@@ -2324,6 +2348,27 @@ type CountsByStatus map[string]int
 type CreatedJobs struct {
 	Jobs []Job `json:"jobs"`
 }
+
+// DatabaseProof A look at all rows and at the whole log, after a standby was promoted, a point in time restored, or the database moved.
+type DatabaseProof struct {
+	// Complete Whether everything could be looked at.
+	Complete bool `json:"complete"`
+
+	// DoneAt null while it is looked at.
+	DoneAt *time.Time `json:"done_at"`
+
+	// Found How often a rule of audit or verify-log was broken, in all workspaces.
+	Found int64 `json:"found"`
+	Jobs  int64 `json:"jobs"`
+
+	// Kind promoted: the same cluster on another timeline. moved: another cluster.
+	Kind       DatabaseProofKind `json:"kind"`
+	NoticedAt  time.Time         `json:"noticed_at"`
+	Workspaces int64             `json:"workspaces"`
+}
+
+// DatabaseProofKind promoted: the same cluster on another timeline. moved: another cluster.
+type DatabaseProofKind string
 
 // DeadLetter defines model for DeadLetter.
 type DeadLetter struct {
@@ -3338,12 +3383,42 @@ type LogLine struct {
 	ReceivedAt time.Time `json:"received_at"`
 }
 
+// LogLoss defines model for LogLoss.
+type LogLoss struct {
+	// Count How many events are missing.
+	Count int64 `json:"count"`
+
+	// Detail What is wrong with a log that was cut; empty where events are named.
+	Detail string      `json:"detail"`
+	Events []LostEvent `json:"events"`
+
+	// First The lowest position of a missing event.
+	First int64 `json:"first"`
+
+	// Last The highest position of a missing event.
+	Last int64 `json:"last"`
+
+	// NotedAt When a person said that it is known.
+	NotedAt   *time.Time `json:"noted_at"`
+	NoticedAt time.Time  `json:"noticed_at"`
+}
+
 // LogPage defines model for LogPage.
 type LogPage struct {
 	Items []LogLine `json:"items"`
 
 	// NextCursor Cursor of the next page; empty at the end.
 	NextCursor NextCursor `json:"next_cursor"`
+}
+
+// LostEvent defines model for LostEvent.
+type LostEvent struct {
+	At time.Time `json:"at"`
+	ID int64     `json:"id"`
+
+	// Job The key of its job; empty where it is of none, or of one whose key is not known.
+	Job  string `json:"job"`
+	Type string `json:"type"`
 }
 
 // MergeAction defines model for MergeAction.
@@ -3754,6 +3829,11 @@ type NextRequest struct {
 	// RequestID The same id gives the same leases again.
 	RequestID  *string     `json:"request_id,omitempty"`
 	TTLSeconds *TTLSeconds `json:"ttl_seconds,omitempty"`
+}
+
+// NotedLosses defines model for NotedLosses.
+type NotedLosses struct {
+	Noted int `json:"noted"`
 }
 
 // Offer A ready job that is offered to the agent's factory, in mode `targeted`: its claims get it before others' until the offer ends.
@@ -5686,6 +5766,11 @@ type ClientInterface interface {
 	// Corresponds with GET /coordinator/logs (the `ListCoordinatorLogs` operationId).
 	ListCoordinatorLogs(ctx context.Context, params *ListCoordinatorLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// NoteLosses Says that what the database lacks of the workspace’s log is known, so that nobody is asked again.
+	//
+	// Corresponds with POST /coordinator/losses/note (the `NoteLosses` operationId).
+	NoteLosses(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// Recover Does the coordinator’s work in this workspace once, now.
 	//
 	// Corresponds with POST /coordinator/recover (the `Recover` operationId).
@@ -7230,6 +7315,21 @@ func (c *caller) UndoBudgetLine(ctx context.Context, budget BudgetPath, body Und
 // Corresponds with GET /coordinator/logs (the `ListCoordinatorLogs` operationId).
 func (c *caller) ListCoordinatorLogs(ctx context.Context, params *ListCoordinatorLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListCoordinatorLogsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// NoteLosses Says that what the database lacks of the workspace’s log is known, so that nobody is asked again.
+//
+// Corresponds with POST /coordinator/losses/note (the `NoteLosses` operationId).
+func (c *caller) NoteLosses(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewNoteLossesRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -10996,6 +11096,33 @@ func NewListCoordinatorLogsRequest(server string, params *ListCoordinatorLogsPar
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewNoteLossesRequest constructs an http.Request for the NoteLosses method
+func NewNoteLossesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/coordinator/losses/note")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -16615,6 +16742,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /coordinator/logs (the `ListCoordinatorLogs` operationId).
 	ListCoordinatorLogsWithResponse(ctx context.Context, params *ListCoordinatorLogsParams, reqEditors ...RequestEditorFn) (*ListCoordinatorLogsResponse, error)
 
+	// NoteLossesWithResponse Says that what the database lacks of the workspace’s log is known, so that nobody is asked again.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /coordinator/losses/note (the `NoteLosses` operationId).
+	NoteLossesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*NoteLossesResponse, error)
+
 	// RecoverWithResponse Does the coordinator’s work in this workspace once, now.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -19068,6 +19202,62 @@ func (r ListCoordinatorLogsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListCoordinatorLogsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// NoteLossesResponseDefaultHeaders the declared response headers of an HTTP default response for NoteLosses
+type NoteLossesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type NoteLossesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NotedLosses
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *NoteLossesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r NoteLossesResponse) GetJSON200() *NotedLosses {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r NoteLossesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r NoteLossesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r NoteLossesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r NoteLossesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r NoteLossesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -25419,6 +25609,19 @@ func (c *ClientWithResponses) ListCoordinatorLogsWithResponse(ctx context.Contex
 	return ParseListCoordinatorLogsResponse(rsp)
 }
 
+// NoteLossesWithResponse Says that what the database lacks of the workspace’s log is known, so that nobody is asked again.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /coordinator/losses/note (the `NoteLosses` operationId).
+func (c *ClientWithResponses) NoteLossesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*NoteLossesResponse, error) {
+	rsp, err := c.NoteLosses(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseNoteLossesResponse(rsp)
+}
+
 // RecoverWithResponse Does the coordinator’s work in this workspace once, now.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -28754,6 +28957,59 @@ func ParseListCoordinatorLogsResponse(rsp *http.Response) (*ListCoordinatorLogsR
 	switch {
 	case true:
 		var headers ListCoordinatorLogsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseNoteLossesResponse parses an HTTP response from a NoteLossesWithResponse call
+func ParseNoteLossesResponse(rsp *http.Response) (*NoteLossesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &NoteLossesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NotedLosses
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers NoteLossesResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -226,6 +226,7 @@ func agentInputs() map[string]worst {
 		"drainFactory":         send("one, again", "POST", "/factories/spare/drain", `{}`),
 		"undrainFactory":       send("one, again", "POST", "/factories/spare/undrain", `{}`),
 		"getCoordinatorStatus": get("all", "/coordinator/status"),
+		"noteLosses":           send("none", "POST", "/coordinator/losses/note", `{}`),
 		"recover":              send("all", "POST", "/coordinator/recover", `{}`),
 		"listCoordinatorLogs":  get("200 lines", "/coordinator/logs?limit=200"),
 	}

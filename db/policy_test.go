@@ -199,8 +199,8 @@ func TestTheSystemRoleReadsAShortList(t *testing.T) {
 
 // ofNoWorkspace are the tables that every transaction sees whole: people and how
 // they log in, who leads, which migrations ran. Everything else is of a workspace.
-var ofNoWorkspace = []string{"account", "account_identity", "account_login", "account_totp", "event_type", "goose_db_version", "leadership",
-	"login_throttle", "recovery_code", "server", "session", "setup_link"}
+var ofNoWorkspace = []string{"account", "account_identity", "account_login", "account_totp", "database_identity", "database_proof", "event_type",
+	"goose_db_version", "leadership", "login_throttle", "recovery_code", "server", "session", "setup_link"}
 
 // What is in the database beside tables and policies opens no way around them.
 func TestNoWayAroundThePolicies(t *testing.T) {

@@ -325,6 +325,29 @@ type CoordinatorLog struct {
 	Details     json.RawMessage
 }
 
+type DatabaseIdentity struct {
+	OnlyRow  bool
+	System   string
+	Timeline int64
+	Since    time.Time
+}
+
+type DatabaseProof struct {
+	ID         int64
+	Kind       string
+	System     string
+	Timeline   int64
+	NoticedAt  time.Time
+	Looker     string
+	RenewedAt  time.Time
+	DoneAt     *time.Time
+	Workspaces int64
+	Jobs       int64
+	Found      int64
+	Findings   json.RawMessage
+	Blind      string
+}
+
 type DeadOffer struct {
 	WorkspaceID uuid.UUID
 	ID          int64
@@ -904,6 +927,20 @@ type LogFold struct {
 	Signer      []byte
 	Signature   []byte
 	FoldedAt    time.Time
+}
+
+type LogLoss struct {
+	WorkspaceID uuid.UUID
+	ID          int64
+	NoticedAt   time.Time
+	NoticedBy   string
+	Detail      string
+	Block       int64
+	Events      json.RawMessage
+	EventCount  int64
+	FirstEvent  int64
+	LastEvent   int64
+	NotedAt     *time.Time
 }
 
 type LogSeal struct {

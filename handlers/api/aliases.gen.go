@@ -45,6 +45,8 @@ type (
 	CreateExportJSONRequestBody        = api.CreateExportJSONRequestBody
 	CreateJobParams                    = api.CreateJobParams
 	CreateJobsParams                   = api.CreateJobsParams
+	DatabaseProof                      = api.DatabaseProof
+	DatabaseProofKind                  = api.DatabaseProofKind
 	DecideUnpricedModelJSONRequestBody = api.DecideUnpricedModelJSONRequestBody
 	DeleteExportParams                 = api.DeleteExportParams
 	DependencyGraph                    = api.DependencyGraph
@@ -100,6 +102,8 @@ type (
 	ListJobsParams                     = api.ListJobsParams
 	ListProductsParams                 = api.ListProductsParams
 	ListUsageEntriesParams             = api.ListUsageEntriesParams
+	LogLoss                            = api.LogLoss
+	LostEvent                          = api.LostEvent
 	MergeJobJSONRequestBody            = api.MergeJobJSONRequestBody
 	MessageAddress                     = api.MessageAddress
 	MessageAddressKind                 = api.MessageAddressKind
@@ -114,6 +118,7 @@ type (
 	NewMessageAddress                  = api.NewMessageAddress
 	NextReason                         = api.NextReason
 	NextRequest                        = api.NextRequest
+	NotedLosses                        = api.NotedLosses
 	Offer                              = api.Offer
 	PatchBudgetJSONRequestBody         = api.PatchBudgetJSONRequestBody
 	PauseJobJSONRequestBody            = api.PauseJobJSONRequestBody

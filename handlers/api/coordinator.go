@@ -26,6 +26,14 @@ func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordina
 	if err != nil {
 		return nil, err
 	}
+	proofs, err := s.Proof.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	losses, err := s.Losses.List(ctx, principal(ctx))
+	if err != nil {
+		return nil, err
+	}
 	healths, err := s.Fleet.ByHealth(ctx, principal(ctx))
 	agents := map[string]int{}
 	for health, n := range healths {
@@ -34,7 +42,7 @@ func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordina
 	return GetCoordinatorStatus200JSONResponse{Active: status.Active, InstanceID: status.Holder, Term: status.Term,
 		ExpiresAt: utcOrNil(status.ExpiresAt), LastCycleAt: utcOrNil(status.LastCycleAt), CycleCount: status.Cycles,
 		Stats: status.Stats, JobsByStatus: counts(stats.ByStatus), AgentsByHealth: agents,
-		Transport: transportModel(s.Coordinator.Transport())}, err
+		Transport: transportModel(s.Coordinator.Transport()), Proofs: mapSlice(proofs, proofModel), Losses: mapSlice(losses, lossModel)}, err
 }
 
 func transportModel(t notifier.Status) TransportStatus {

@@ -23,6 +23,7 @@ var harmless = map[string]string{
 	"previewRoutability": "changes nothing", "listEndedBranches": "changes nothing",
 	"followPullRequest": "changes nothing when said again",
 	"reclaimLeases":     "takes back what has expired; the second finds nothing",
+	"noteLosses":        "sets a state",
 	"recover":           "takes back what has died; the second finds nothing",
 	"heartbeat":         "says how things are",
 	"terminateAgent":    "an agent that has ended stays so",

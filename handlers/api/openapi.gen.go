@@ -90,6 +90,9 @@ type ServerInterface interface {
 	// ListCoordinatorLogs What the coordinator did, newest first.
 	// (GET /coordinator/logs)
 	ListCoordinatorLogs(ctx echo.Context, params ListCoordinatorLogsParams) error
+	// NoteLosses Says that what the database lacks of the workspace’s log is known, so that nobody is asked again.
+	// (POST /coordinator/losses/note)
+	NoteLosses(ctx echo.Context) error
 	// Recover Does the coordinator’s work in this workspace once, now.
 	// (POST /coordinator/recover)
 	Recover(ctx echo.Context) error
@@ -885,6 +888,15 @@ func (w *ServerInterfaceWrapper) ListCoordinatorLogs(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListCoordinatorLogs(ctx, params)
+	return err
+}
+
+// NoteLosses converts echo context to params.
+func (w *ServerInterfaceWrapper) NoteLosses(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.NoteLosses(ctx)
 	return err
 }
 
@@ -3112,6 +3124,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/fleet/credentials", wrapper.GetFactoryCredentials, options.OperationMiddlewares["getFactoryCredentials"]...)
 	router.GET(options.BaseURL+"/fleet/queue-state", wrapper.GetQueueState, options.OperationMiddlewares["getQueueState"]...)
 	router.GET(options.BaseURL+"/coordinator/status", wrapper.GetCoordinatorStatus, options.OperationMiddlewares["getCoordinatorStatus"]...)
+	router.POST(options.BaseURL+"/coordinator/losses/note", wrapper.NoteLosses, options.OperationMiddlewares["noteLosses"]...)
 	router.POST(options.BaseURL+"/coordinator/recover", wrapper.Recover, options.OperationMiddlewares["recover"]...)
 	router.GET(options.BaseURL+"/coordinator/logs", wrapper.ListCoordinatorLogs, options.OperationMiddlewares["listCoordinatorLogs"]...)
 	router.GET(options.BaseURL+"/events", wrapper.ListEvents, options.OperationMiddlewares["listEvents"]...)
@@ -4352,6 +4365,51 @@ type ListCoordinatorLogsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListCoordinatorLogsdefaultApplicationProblemPlusJSONResponse) VisitListCoordinatorLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type NoteLossesRequestObject struct {
+}
+
+type NoteLossesResponseObject interface {
+	VisitNoteLossesResponse(w http.ResponseWriter) error
+}
+
+type NoteLosses200JSONResponse NotedLosses
+
+func (response NoteLosses200JSONResponse) VisitNoteLossesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type NoteLossesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response NoteLossesdefaultApplicationProblemPlusJSONResponse) VisitNoteLossesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9570,6 +9628,9 @@ type StrictServerInterface interface {
 	// ListCoordinatorLogs What the coordinator did, newest first.
 	// (GET /coordinator/logs)
 	ListCoordinatorLogs(ctx context.Context, request ListCoordinatorLogsRequestObject) (ListCoordinatorLogsResponseObject, error)
+	// NoteLosses Says that what the database lacks of the workspace’s log is known, so that nobody is asked again.
+	// (POST /coordinator/losses/note)
+	NoteLosses(ctx context.Context, request NoteLossesRequestObject) (NoteLossesResponseObject, error)
 	// Recover Does the coordinator’s work in this workspace once, now.
 	// (POST /coordinator/recover)
 	Recover(ctx context.Context, request RecoverRequestObject) (RecoverResponseObject, error)
@@ -10701,6 +10762,29 @@ func (sh *strictHandler) ListCoordinatorLogs(ctx echo.Context, params ListCoordi
 		return err
 	} else if validResponse, ok := response.(ListCoordinatorLogsResponseObject); ok {
 		return validResponse.VisitListCoordinatorLogsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// NoteLosses operation middleware
+func (sh *strictHandler) NoteLosses(ctx echo.Context) error {
+	var request NoteLossesRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.NoteLosses(ctx.Request().Context(), request.(NoteLossesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "NoteLosses")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(NoteLossesResponseObject); ok {
+		return validResponse.VisitNoteLossesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -13,9 +13,11 @@ import (
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/coordinator/proof"
 	"github.com/fleetboard/fleetboard/internal/dispatch"
 	"github.com/fleetboard/fleetboard/internal/dispatch/announce"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -55,7 +57,10 @@ type Deps struct {
 	Usage     *usage.Service
 	// Coordinator says who leads.
 	Coordinator *coordinator.Service
-	Bus         *bus.Service
+	// Proof says what was looked at after a change of PostgreSQL, Losses what a log lacks.
+	Proof  *proof.Service
+	Losses *loss.Service
+	Bus    *bus.Service
 	// Wake notifies of new events; nil leaves streams to their slow poll.
 	Wake Subscriber
 	// Done is closed when the server stops: streams end then. Nil is never.

@@ -38,7 +38,7 @@ var permissions = map[tenancy.Permission][]string{
 		"POST /jobs/{job}/pause", "POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume",
 		"POST /jobs/{job}/retry", "POST /jobs/{job}/unblock", "PUT /jobs/{job}/rank"},
 	tenancy.RunFleet: {"DELETE /exports/{export}", "DELETE /factories/{factory}", "GET /coordinator/logs", "GET /dispatch/dead", "GET /exports", "GET /exports/{export}/next", "GET /messages/archives", "GET /messages/dead",
-		"POST /agents/{agent}/terminate", "POST /coordinator/recover", "POST /exports", "POST /exports/{export}/ack", "POST /exports/{export}/reset",
+		"POST /agents/{agent}/terminate", "POST /coordinator/losses/note", "POST /coordinator/recover", "POST /exports", "POST /exports/{export}/ack", "POST /exports/{export}/reset",
 		"POST /factories/{factory}/drain", "POST /factories/{factory}/undrain", "POST /messages/dead/{message}/discard",
 		"POST /messages/dead/{message}/redrive", "POST /pools/{pool}/scaling", "POST /reclaim"},
 	tenancy.Manage: {"DELETE /budgets/{budget}", "DELETE /jobs/{job}", "DELETE /pools/{pool}", "DELETE /products/{product}", "GET /dispatch", "GET /dispatch/divergence", "PATCH /budgets/{budget}", "POST /budgets",

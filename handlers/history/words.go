@@ -47,6 +47,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.BudgetRepaired: "budget repaired", eventlog.PriceSaved: "price saved",
 	eventlog.PriceAsked: "price asked", eventlog.PriceDecided: "price decided", eventlog.UsagePriced: "usage priced",
 	eventlog.PoolSaved: "pool saved", eventlog.PoolDeleted: "pool deleted",
+	eventlog.LogLost: "log lost", eventlog.LossNoted: "loss noted",
 	eventlog.FleetStopped: "stopped", eventlog.FleetReleased: "released", eventlog.DispatchChanged: "dispatch",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
@@ -156,6 +157,9 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		if said("commit")+said("url") == "" && e.Actor.Kind == tenancy.KindSystem {
 			return ui.Text("there was nothing to merge")
 		}
+	}
+	if e.Type == eventlog.LogLost || e.Type == eventlog.LossNoted {
+		return lossText(said("detail"), payload)
 	}
 	if text := fleetText(e.Type, said, payload); len(text) > 0 {
 		return text

@@ -9,6 +9,7 @@ import (
 	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
 	"github.com/fleetboard/fleetboard/handlers/reason"
 	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
@@ -31,12 +32,24 @@ func model(page screens.NeedsPage, r web.Request) view.Needs {
 		m.Budgets = append(m.Budgets, budget(b, canManage))
 	}
 	m.Models = models(page.Count.Models, canManage)
+	for _, l := range page.Count.Losses {
+		m.Losses = append(m.Losses, lossModel(l, r))
+	}
 	canWrite := r.Who.Can(tenancy.WriteJobs)
 	for _, n := range page.List {
 		m.Rows = append(m.Rows, row(n, r.Now(), canWrite))
 	}
 	if page.More {
 		m.More = "These are the " + strconv.Itoa(len(m.Rows)) + " oldest. There are more."
+	}
+	return m
+}
+
+// lossModel describes what the database lacks, with the button of those who may say that it is known.
+func lossModel(l loss.Loss, r web.Request) view.Loss {
+	m := view.Loss{ID: strconv.FormatInt(l.ID, 10), Text: web.LossText(l), URL: links.Status, Since: ui.Ago(l.NoticedAt, r.Now())}
+	if r.Who.Can(tenancy.RunFleet) {
+		m.Note = links.NoteLosses
 	}
 	return m
 }
@@ -85,8 +98,10 @@ func models(list []prices.Unpriced, canManage bool) []view.Model {
 func countWords(n screens.Needs) string {
 	usedUp := screens.Count{Jobs: len(n.UsedUp())} // never capped, nor are models
 	unpriced := screens.Count{Jobs: len(n.Models)}
+	lost := screens.Count{Jobs: len(n.Losses)}
 	var words []string
 	for _, text := range []string{
+		some(lost, "loss of the database", "losses of the database"),
 		some(n.Questions, "question", "questions"),
 		some(n.Reviews, "review", "reviews"),
 		some(usedUp, "budget at its end", "budgets at their end"),

@@ -9,7 +9,9 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/backup"
 	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/coordinator/proof"
 	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
+	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/notifier"
@@ -50,6 +52,8 @@ type pageData struct {
 	wakeups notifier.Status
 	// backups is how those stand that the server makes; nil where it makes none.
 	backups *backup.Status
+	proofs  []proof.Proof
+	losses  []loss.Loss
 	hours   []coordinator.QueueHour // of the queue, the oldest first
 	lines   []coordinator.LogLine
 	older   int64 // the id before which there are more, 0 at the end
@@ -81,6 +85,7 @@ func (s pageData) model() view.Status {
 		m.Backups, m.BackupNote = backupsModel(*s.backups, s.now), backupNote(*s.backups)
 	}
 	s.health(&m)
+	m.Proofs = s.proofModel()
 	m.Charts = s.charts()
 	if s.canRun {
 		m.Recover, m.Log = links.Recover, s.log()

@@ -40,7 +40,7 @@ func New(s *web.Site) web.Page[pageData] {
 			Ages:    true, // the coordinator makes no events
 			Check:   func(q url.Values) error { _, err := parseBefore(q); return err },
 		},
-		Actions: []web.Route{web.Post(links.Recover, tenancy.RunFleet, p.recover)},
+		Actions: []web.Route{web.Post(links.Recover, tenancy.RunFleet, p.recover), web.Post(links.NoteLosses, tenancy.RunFleet, p.note)},
 	}
 }
 
@@ -79,6 +79,12 @@ func (s site) read(ctx context.Context, r web.Request) (d pageData, err error) {
 	if d.now = d.status.Now; d.now.IsZero() {
 		d.now = r.Now()
 	}
+	if d.proofs, err = s.Proof.List(ctx); err != nil {
+		return d, err
+	}
+	if d.losses, err = s.Losses.List(ctx, r.Who); err != nil {
+		return d, err
+	}
 	if d.hours, err = s.Coordinator.Queue(ctx, r.Who); err != nil {
 		return d, err
 	}
@@ -95,5 +101,17 @@ func (s site) recover(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	s.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The workspace was looked through", Text: recoveredText(did)})
+	return web.SeeOther(c, links.Status)
+}
+
+// note says that what the database lacks is known.
+func (s site) note(c echo.Context, who tenancy.Principal) error {
+	n, err := s.Losses.Note(c.Request().Context(), who)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		s.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "Noted", Text: "What is missing stays on this page."})
+	}
 	return web.SeeOther(c, links.Status)
 }

@@ -15,9 +15,11 @@ import (
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/coordinator/proof"
 	"github.com/fleetboard/fleetboard/internal/dispatch"
 	"github.com/fleetboard/fleetboard/internal/dispatch/announce"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -60,6 +62,8 @@ type Deps struct {
 	Usage       *usage.Service
 	Coordinator *coordinator.Service
 	Servers     *servers.List
+	Proof       *proof.Service
+	Losses      *loss.Service
 
 	// Ready reports whether the server can answer, for /readyz.
 	Ready func(context.Context) error

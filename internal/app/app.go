@@ -119,7 +119,7 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 // build makes the services, and encrypts data keys anew that an earlier secret key of the server
 // has encrypted.
 func (a *App) build(ctx context.Context, cfg Config) error {
-	o := Options{HashCost: cfg.HashCost, PublicURL: cfg.PublicURL, Log: a.log}
+	o := Options{HashCost: cfg.HashCost, PublicURL: cfg.PublicURL, Marks: cfg.markStore(), DataDir: cfg.DataDir, Log: a.log}
 	var err error
 	if o.Key, o.Earlier, err = cfg.keys(); err != nil {
 		return err
@@ -214,6 +214,8 @@ func (a *App) serve(cfg Config) {
 		{Name: "revocations", Run: a.services.Accounts.Tokens.Watch},
 		{Name: "servers", Run: a.services.Servers.Run},
 		a.keepMarks(cfg),
+		{Name: "witness", Run: a.services.Witness.Run},
+		{Name: "proof", Run: a.services.Proof.Run},
 		{Name: "coordinator", Run: a.services.Coordinator.Run},
 	}
 	tasks = append(tasks, a.answerKEDA()...)

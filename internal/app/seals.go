@@ -36,14 +36,15 @@ func (c Config) markStore() seal.Store {
 // it logs once what is wrong with it.
 func (a *App) keepMarks(cfg Config) runloop.Task {
 	store := cfg.markStore()
-	logged := map[ids.ID]string{}
+	logged := map[ids.ID]int64{}
 	keep := func(ctx context.Context) error {
 		cuts, err := seal.Keep(ctx, a.db, a.services.Seals, store)
 		for _, c := range cuts {
-			if logged[c.Workspace] != c.Detail {
+			if logged[c.Workspace] != c.Block {
 				a.log.ErrorContext(ctx, "the log of events is not the one that this server sealed; run fleetboard audit",
 					"workspace", c.Workspace, "detail", c.Detail)
-				logged[c.Workspace] = c.Detail
+				err = errors.Join(err, a.services.Losses.RecordCut(ctx, c))
+				logged[c.Workspace] = c.Block
 			}
 		}
 		return err

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,12 +16,16 @@ import (
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
+	"github.com/fleetboard/fleetboard/internal/coordinator/proof"
 	"github.com/fleetboard/fleetboard/internal/dispatch"
 	"github.com/fleetboard/fleetboard/internal/dispatch/announce"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/merging"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/eventlog/seal"
+	"github.com/fleetboard/fleetboard/internal/eventlog/witness"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -50,7 +55,10 @@ type Options struct {
 	Transport notifier.Transport
 	// PublicURL is where people reach the server.
 	PublicURL string
-	Log       *slog.Logger
+	// Marks say how far the logs were sealed, DataDir is where the newest events are written down.
+	Marks   seal.Store
+	DataDir string
+	Log     *slog.Logger
 }
 
 // Services are the services of one server on one database.
@@ -78,13 +86,17 @@ type Services struct {
 	Usage       *usage.Service
 	Coordinator *coordinator.Service
 	Servers     *servers.List
+	Witness     *witness.Witness
+	Losses      *loss.Service
+	Proof       *proof.Service
 
 	log     *slog.Logger
 	closing sync.Once
 }
 
 // Build makes the services of a server on d. Nothing runs yet: the loops are Wake.Run,
-// Announce.Run, Accounts.Tokens.Watch, Servers.Run and Coordinator.Run. Close ends their subscriptions.
+// Announce.Run, Accounts.Tokens.Watch, Servers.Run, Witness.Run, Proof.Run and Coordinator.Run. Close ends their
+// subscriptions.
 func Build(d *db.DB, o Options) *Services {
 	wake, name := notifier.New(o.Transport, o.Log), servers.NewName()
 	sealKeys := seal.NewKeys(o.Key, o.Earlier...)
@@ -148,6 +160,11 @@ func Build(d *db.DB, o Options) *Services {
 		Blobs:     s.Blobs,
 		Messages:  s.Bus,
 	}, wake, o.Log)
+	s.Losses = loss.New(d, wake, name)
+	s.Witness = witness.New(d, sealKeys, wake, o.DataDir, o.Log)
+	s.Proof = proof.New(d, s.Witness, func(ctx context.Context) (audit.Seals, error) {
+		return seal.NewVerifier(ctx, d, sealKeys, o.Marks)
+	}, s.Losses, name, o.Log)
 	return s
 }
 
@@ -164,7 +181,8 @@ func (s *Services) Pages() handlers.Deps {
 	return handlers.Deps{Accounts: s.Accounts, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
 		Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
-		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Blobs: s.Blobs, Log: s.log}
+		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,
+		Blobs: s.Blobs, Log: s.log}
 }
 
 // API returns what the API needs of the services.
@@ -172,7 +190,8 @@ func (s *Services) API() api.Deps {
 	return api.Deps{Tokens: s.Accounts.Tokens, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
 		Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
-		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers.Count, Blobs: s.Blobs, Wake: s.Wake, Log: s.log}
+		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers.Count, Proof: s.Proof, Losses: s.Losses,
+		Blobs: s.Blobs, Wake: s.Wake, Log: s.log}
 }
 
 // Close ends every wait and every subscription.

@@ -160,6 +160,7 @@ func (s *summary) add(e eventlog.Event) {
 	if strings.HasPrefix(string(e.Type), budgetEvents) || strings.HasPrefix(string(e.Type), priceEvents) {
 		s.needs, s.hit[Ready], s.hit[Waiting] = true, true, true
 	}
+	s.needs = s.needs || e.Type == eventlog.LogLost || e.Type == eventlog.LossNoted
 	if e.JobID == nil {
 		return
 	}

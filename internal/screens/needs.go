@@ -7,6 +7,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -51,6 +52,7 @@ type Needs struct {
 	Questions, Reviews, Unroutable, Failed Count
 	Budgets                                []budgets.Notice
 	Models                                 []prices.Unpriced // that a budget asks about, the oldest question first
+	Losses                                 []loss.Loss       // of the log, that no person has noted
 }
 
 // UsedUp returns the budgets that wait for a person to raise them or to leave them used up.
@@ -65,7 +67,7 @@ func (n Needs) UsedUp() (list []budgets.Notice) {
 
 // All returns how many there are of all kinds.
 func (n Needs) All() Count {
-	sum := len(n.UsedUp()) + len(n.Models)
+	sum := len(n.UsedUp()) + len(n.Models) + len(n.Losses)
 	for _, c := range []Count{n.Questions, n.Reviews, n.Unroutable, n.Failed} {
 		if c.Capped {
 			return c
@@ -151,6 +153,9 @@ func (r *reader) needs() (Needs, error) {
 		return err
 	}, func(tx db.Tx) (err error) {
 		models, err = prices.UnpricedTx(r.ctx, tx, r.workspace)
+		return err
+	}, func(tx db.Tx) (err error) {
+		n.Losses, err = loss.OpenTx(r.ctx, tx, r.workspace)
 		return err
 	})
 	if err != nil || !slices.ContainsFunc(models, func(u prices.Unpriced) bool { return u.Decision == prices.Undecided }) {

@@ -47,6 +47,7 @@ const (
 	NeedsYou   = "/needs-you"
 	Status     = "/status"
 	Recover    = "/status/recover"
+	NoteLosses = "/status/losses/note"
 	// LivePath is what the addresses of all streams begin with; Streams carries several of them.
 	LivePath = "/live"
 	Streams  = "/streams"

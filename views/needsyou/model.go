@@ -13,6 +13,8 @@ type Needs struct {
 	Budgets []Budget
 	// Models have no price: a person says what they count as, or lets them pass.
 	Models []Model
+	// Losses are what the database lacks of the log.
+	Losses []Loss
 	Rows   []Row
 	More   string // that there are more, "" where all are listed
 }
@@ -33,6 +35,15 @@ type Model struct {
 	Decide     string   // takes the decision, "" for who may not
 	Price      string   // the form for a price of it
 	As         []string // models that it may count as
+}
+
+// Loss is what the database lacks of the log.
+type Loss struct {
+	ID    string
+	Text  string
+	URL   string // where more is said of it
+	Since ui.When
+	Note  string // says that it is known, "" for who may not
 }
 
 // Row is one job with what a person can do about it.

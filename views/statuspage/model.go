@@ -31,6 +31,7 @@ type Status struct {
 	BackupNote ui.Sentence
 
 	Servers  []Server // that live, the oldest first
+	Proofs   Proofs
 	Charts   Charts
 	Counters []Counter // of the term; empty where nothing was done
 	// Recover is where the button goes, "" for who may not.
@@ -45,6 +46,21 @@ type Backups struct {
 	Last ui.When
 	// Reached is up to when any second can be restored; zero where the log is not archived yet.
 	Reached ui.When
+}
+
+// Proofs say what was looked at after changes of PostgreSQL, and what is missing; empty where there was
+// none.
+type Proofs struct {
+	Lines []ProofLine
+	Note  string // says that losses are known, "" for who may not and where all are
+}
+
+// ProofLine is one look, or one loss.
+type ProofLine struct {
+	ID         string
+	At         ui.When
+	What, Text string
+	Tone       ui.Tone
 }
 
 // Charts are of the last 24 hours; empty where nothing is known of them.

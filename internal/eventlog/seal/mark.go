@@ -101,6 +101,7 @@ func (m marks) save(ctx context.Context, store Store, keys *Keys) error {
 // Cut is a log that ends before its mark or went another way.
 type Cut struct {
 	Workspace ids.ID
+	Block     int64 // that the log had, and does not have any more
 	Detail    string
 }
 
@@ -163,10 +164,10 @@ func cutTx(ctx context.Context, tx db.Tx, m marks, heads map[ids.ID]block) ([]Cu
 	for workspace, at := range m.Logs {
 		switch digest, there := digests[workspace]; {
 		case !there:
-			cuts = append(cuts, Cut{workspace, fmt.Sprintf(
+			cuts = append(cuts, Cut{workspace, at.Number, fmt.Sprintf(
 				"it was sealed up to block %d and ends at block %d: it was cut, or is an older copy", at.Number, heads[workspace].number)})
 		case !bytes.Equal(digest, at.Digest):
-			cuts = append(cuts, Cut{workspace, fmt.Sprintf("its block %d is not the one that was sealed: it is another copy", at.Number)})
+			cuts = append(cuts, Cut{workspace, at.Number, fmt.Sprintf("its block %d is not the one that was sealed: it is another copy", at.Number)})
 		}
 	}
 	return cuts, nil

@@ -1,0 +1,33 @@
+package history
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/views/ui"
+)
+
+// lossText says what the database lacks, "3 events are missing, from 1201 to 1203, of FB-12, FB-13", or
+// that somebody knows of it.
+func lossText(detail string, payload map[string]any) ui.Sentence {
+	if noted := toNumber(payload["losses"]); noted > 0 {
+		return ui.Text(web.Plural(noted, "loss is", "losses are") + " known")
+	}
+	if detail != "" {
+		return ui.Text(detail)
+	}
+	text := web.Plural(toNumber(payload["events"]), "event is", "events are") + " missing, from " +
+		strconv.Itoa(toNumber(payload["first"])) + " to " + strconv.Itoa(toNumber(payload["last"]))
+	list, _ := payload["jobs"].([]any) // absent where none is known by its key
+	var keys []string
+	for _, key := range list {
+		if text, ok := key.(string); ok {
+			keys = append(keys, text)
+		}
+	}
+	if len(keys) > 0 {
+		text += ", of " + strings.Join(keys, ", ")
+	}
+	return ui.Text(text)
+}
