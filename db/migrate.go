@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -15,6 +16,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"github.com/fleetboard/fleetboard/db/schema"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // A second process that starts at the same moment requests the lock every
@@ -22,6 +24,11 @@ import (
 const (
 	migrationLockEvery = 1
 	migrationLockTries = 600
+	// migrationWait is how long a migration waits for a table, in milliseconds, and migrationRest how long
+	// it lets others use it before it tries again, migrationTries times.
+	migrationWait  = "2000"
+	migrationRest  = time.Second
+	migrationTries = 200
 )
 
 // SchemaError says that the database's schema is not the one of this program.
@@ -83,10 +90,26 @@ func Migrate(ctx context.Context, ownerURL string) (err error) {
 	if err != nil {
 		return fmt.Errorf("reading the migrations: %w", err)
 	}
-	if _, err := migrations.Up(ctx); err != nil {
-		return fmt.Errorf("migrating the database: %w", err)
+	return applyAll(ctx, migrations)
+}
+
+// applyAll applies the migrations that are to come. One that does not get its locks gives them up and is
+// tried again: whoever uses the table, servers of the version before too, waits behind a migration that
+// waits.
+func applyAll(ctx context.Context, migrations *goose.Provider) error {
+	for range migrationTries {
+		_, err := migrations.Up(ctx)
+		if err == nil {
+			return nil
+		}
+		if !IsLockTimeout(err) {
+			return fmt.Errorf("migrating the database: %w", err)
+		}
+		if err := signal.Sleep(ctx, signal.Jitter(migrationRest, 0.5)); err != nil {
+			return err
+		}
 	}
-	return nil
+	return errors.New("migrating the database: a table is used without a pause; look at pg_stat_activity for a long transaction")
 }
 
 // CheckSchema reports whether the database at ownerURL has this program's schema,
@@ -110,7 +133,11 @@ func openOwner(ownerURL string) (*sql.DB, error) {
 		return nil, fmt.Errorf("the database address cannot be read: %w", err)
 	}
 	prepare(cfg)
-	return stdlib.OpenDB(*cfg), nil
+	// A pooler would refuse it as a parameter of the connection.
+	return stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "SET lock_timeout = "+migrationWait)
+		return err
+	})), nil
 }
 
 // readSchema reads which schema the database has, and which this program needs.

@@ -34,6 +34,8 @@ const usage = `Usage: fleetboard [command]
               --at TIME as it was at that second; --without-key where the secret key is lost
   doctor      say when the last good backup was made, what it covers and how disk, schema and clock are
               --try-restore restores the newest into a temporary directory and audits it; --in DIR there
+  upgrade --check
+              say what this version would change in the database and what it would lock meanwhile
   ready       ask the server that runs by the same environment whether it can do its work
   version     print the version of the program and of its schema
   help        print this
@@ -78,6 +80,8 @@ func run(ctx context.Context, args, environ []string, in io.Reader, out, logs io
 			return doctor(ctx, args[1:], environ, out, logs)
 		case "accept-log":
 			return acceptLog(ctx, args[1:], environ, in, out, logs)
+		case "upgrade":
+			return checkUpgrade(ctx, args[1:], environ, out, logs)
 		}
 	}
 	if len(args) > 1 {

@@ -120,3 +120,26 @@ func TestCoordinatorLogs(t *testing.T) {
 		w.as(w.owner, "GET", "/coordinator/logs?cursor="+cursor, nil).want(422).refused(fault.Validation)
 	}
 }
+
+// What the database lacks is in the status of its workspace alone, until an owner or admin says that it is known.
+func TestLossesAreInTheStatus(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	other := w.otherWorkspace()
+	dbfactory.Exec(t, w.db, `INSERT INTO log_loss (workspace_id, noticed_by, events, event_count, first_event, last_event)
+		SELECT workspace_id, 'mac/17/ab', '[{"ID": 7, "At": "2026-03-01T12:00:00Z", "Type": "job.completed", "Key": "FB-1"}]', 1, 7, 7
+		FROM product p JOIN workspace w ON w.id = p.workspace_id WHERE w.slug = 'default' LIMIT 1`)
+	dbfactory.Exec(t, w.db, `INSERT INTO database_proof (kind, system, timeline, done_at, jobs) VALUES ('promoted', '1', 2, now(), 5)`)
+	a := w.as(w.owner, "GET", "/coordinator/status", nil).want(200)
+	if fmt.Sprint(a.at("losses")) == "[]" || fmt.Sprint(a.at("proofs")) == "[]" {
+		t.Errorf("the status is %s", a.raw)
+	}
+	if got := fmt.Sprint(w.as(other, "GET", "/coordinator/status", nil).want(200).at("losses")); got != "[]" {
+		t.Errorf("another workspace sees %s", got)
+	}
+	for _, want := range []int{1, 0} {
+		if a := w.as(w.owner, "POST", "/coordinator/losses/note", nil).want(200); int(a.number("noted")) != want {
+			t.Errorf("noted: %s; want %d", a.raw, want)
+		}
+	}
+}

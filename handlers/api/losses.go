@@ -15,13 +15,13 @@ func (s *statusHandlers) NoteLosses(ctx context.Context, _ NoteLossesRequestObje
 }
 
 func proofModel(p proof.Proof) DatabaseProof {
-	return DatabaseProof{Kind: DatabaseProofKind(p.Kind), NoticedAt: p.NoticedAt.UTC(), DoneAt: utcOrNil(p.DoneAt), Workspaces: p.Workspaces,
-		Jobs: p.Jobs, Found: p.Found, Complete: p.DoneAt != nil && p.Blind == ""}
+	return DatabaseProof{Kind: DatabaseProofKind(p.Kind), NoticedAt: p.NoticedAt.UTC(), DoneAt: utcOrNil(p.DoneAt),
+		Workspaces: p.Workspaces, Jobs: p.Jobs, Found: p.Found, Complete: p.DoneAt != nil && p.Blind == ""}
 }
 
 func lossModel(l loss.Loss) LogLoss {
-	return LogLoss{NoticedAt: l.NoticedAt.UTC(), NotedAt: utcOrNil(l.NotedAt), Detail: l.Detail, Count: l.Count, First: l.First, Last: l.Last,
-		Events: mapSlice(l.Events, func(e witness.Event) LostEvent {
+	return LogLoss{NoticedAt: l.NoticedAt.UTC(), NotedAt: utcOrNil(l.NotedAt), Detail: l.Detail, Count: l.Count,
+		First: l.First, Last: l.Last, Events: mapSlice(l.Events, func(e witness.Event) LostEvent {
 			return LostEvent{ID: e.ID, At: e.At.UTC(), Type: string(e.Type), Job: e.Key}
 		})}
 }

@@ -8,12 +8,8 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// lossText says what the database lacks, "3 events are missing, from 1201 to 1203, of FB-12, FB-13", or
-// that somebody knows of it.
+// lossText says what the database lacks, "3 events are missing, from 1201 to 1203, of FB-12, FB-13".
 func lossText(detail string, payload map[string]any) ui.Sentence {
-	if noted := toNumber(payload["losses"]); noted > 0 {
-		return ui.Text(web.Plural(noted, "loss is", "losses are") + " known")
-	}
 	if detail != "" {
 		return ui.Text(detail)
 	}

@@ -23,6 +23,7 @@ var SettingWords = map[eventlog.Type]func(setting) ui.Sentence{
 	eventlog.WorkspaceCreated: func(e setting) ui.Sentence {
 		return ui.Say(ui.T("made the workspace "), ui.Name(e.said("name")))
 	},
+	eventlog.LossNoted:        func(setting) ui.Sentence { return ui.Text("knows what the database lacks of the log") },
 	eventlog.WorkspaceRenamed: func(e setting) ui.Sentence { return e.fromTo("renamed the workspace", "name") },
 	eventlog.MemberInvited: func(e setting) ui.Sentence {
 		return append(ui.Say(ui.T("invited "), ui.Name(e.invited())), e.as("role")...)

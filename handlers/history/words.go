@@ -149,8 +149,6 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return otherJobText(e.Type, said, payload)
 	case eventlog.JobAsked, eventlog.JobAnswered, eventlog.JobBlocked:
 		return ui.Text(newValue(e.Changes, saidIn[e.Type]))
-	case eventlog.JobRanked:
-		return rankText(said)
 	case eventlog.JobUndone:
 		return ui.Text("“" + Kind(eventlog.Type(said("undid"))) + "” was taken back")
 	case eventlog.JobMerged:
@@ -158,8 +156,8 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 			return ui.Text("there was nothing to merge")
 		}
 	}
-	if e.Type == eventlog.LogLost || e.Type == eventlog.LossNoted {
-		return lossText(said("detail"), payload)
+	if words := factWords[e.Type]; words != nil {
+		return words(said, payload)
 	}
 	if text := fleetText(e.Type, said, payload); len(text) > 0 {
 		return text
@@ -259,6 +257,14 @@ func stoppedThings(payload map[string]any) ui.Sentence {
 		spans[i] = ui.Name(toText(name))
 	}
 	return web.JoinSpans(spans)
+}
+
+// factWords say what happened, for facts that are told by their payload alone.
+var factWords = map[eventlog.Type]func(said func(string) string, payload map[string]any) ui.Sentence{
+	eventlog.JobRanked: func(said func(string) string, _ map[string]any) ui.Sentence { return rankText(said) },
+	eventlog.LogLost: func(said func(string) string, payload map[string]any) ui.Sentence {
+		return lossText(said("detail"), payload)
+	},
 }
 
 // fleetText is about an event of an agent, a factory or a product.

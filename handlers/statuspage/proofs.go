@@ -14,7 +14,8 @@ import (
 func (s pageData) proofModel() view.Proofs {
 	var m view.Proofs
 	for _, l := range s.losses {
-		line := view.ProofLine{ID: "loss-" + strconv.FormatInt(l.ID, 10), At: ui.Day(l.NoticedAt), What: "Loss", Text: web.LossText(l), Tone: ui.Bad}
+		line := view.ProofLine{ID: "loss-" + strconv.FormatInt(l.ID, 10), At: ui.Day(l.NoticedAt), What: "Loss",
+			Text: web.LossText(l), Tone: ui.Bad}
 		if l.NotedAt != nil {
 			line.What, line.Tone = "Loss, noted", ui.Warn
 		} else if s.canRun {
@@ -24,8 +25,8 @@ func (s pageData) proofModel() view.Proofs {
 	}
 	for _, p := range s.proofs {
 		what, text, tone := proofWords(p)
-		m.Lines = append(m.Lines, view.ProofLine{ID: "proof-" + strconv.FormatInt(p.ID, 10), At: ui.Day(p.NoticedAt), What: what, Text: text,
-			Tone: tone})
+		m.Lines = append(m.Lines, view.ProofLine{ID: "proof-" + strconv.FormatInt(p.ID, 10), At: ui.Day(p.NoticedAt),
+			What: what, Text: text, Tone: tone})
 	}
 	return m
 }

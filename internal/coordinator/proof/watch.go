@@ -77,8 +77,8 @@ func (s *Service) look(ctx context.Context) error {
 			return fmt.Errorf("notice another PostgreSQL: %w", err)
 		}
 		if known.Timeline > 0 {
-			s.log.WarnContext(ctx, "another PostgreSQL answers: everything is looked at", "timeline", now.Timeline, "before", known.Timeline,
-				"system", now.System, "system_before", known.System)
+			s.log.WarnContext(ctx, "another PostgreSQL answers: everything is looked at", "timeline", now.Timeline,
+				"before", known.Timeline, "system", now.System, "system_before", known.System)
 			return nil // the next look finds the proof
 		}
 	}

@@ -40,8 +40,8 @@ func openTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]Loss,
 func lossesFrom(rows []dbsqlc.LogLoss) ([]Loss, error) {
 	list := make([]Loss, 0, len(rows))
 	for _, r := range rows {
-		l := Loss{ID: r.ID, NoticedAt: r.NoticedAt, NoticedBy: r.NoticedBy, Detail: r.Detail, Block: r.Block, Count: r.EventCount, First: r.FirstEvent,
-			Last: r.LastEvent, NotedAt: r.NotedAt}
+		l := Loss{ID: r.ID, NoticedAt: r.NoticedAt, NoticedBy: r.NoticedBy, Detail: r.Detail, Block: r.Block,
+			Count: r.EventCount, First: r.FirstEvent, Last: r.LastEvent, NotedAt: r.NotedAt}
 		if err := json.Unmarshal(r.Events, &l.Events); err != nil {
 			return nil, fmt.Errorf("events of loss %d: %w", r.ID, err)
 		}

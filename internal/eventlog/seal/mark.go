@@ -167,7 +167,8 @@ func cutTx(ctx context.Context, tx db.Tx, m marks, heads map[ids.ID]block) ([]Cu
 			cuts = append(cuts, Cut{workspace, at.Number, fmt.Sprintf(
 				"it was sealed up to block %d and ends at block %d: it was cut, or is an older copy", at.Number, heads[workspace].number)})
 		case !bytes.Equal(digest, at.Digest):
-			cuts = append(cuts, Cut{workspace, at.Number, fmt.Sprintf("its block %d is not the one that was sealed: it is another copy", at.Number)})
+			cuts = append(cuts, Cut{workspace, at.Number,
+				fmt.Sprintf("its block %d is not the one that was sealed: it is another copy", at.Number)})
 		}
 	}
 	return cuts, nil

@@ -61,11 +61,11 @@ func (f file) add(b batch) (err error) {
 	return os.Rename(filepath.Join(f.dir, FileName), filepath.Join(f.dir, earlierName))
 }
 
-// each calls fn with every batch that was kept, the oldest first. Lines that this server did not write
+// readAll calls fn with every batch that was kept, the oldest first. Lines that this server did not write
 // are left out, and counted.
-func (f file) each(fn func(batch)) (foreign int, err error) {
+func (f file) readAll(fn func(batch)) (foreign int, err error) {
 	for _, name := range []string{earlierName, FileName} {
-		n, err := f.eachOf(filepath.Join(f.dir, name), fn)
+		n, err := f.read(filepath.Join(f.dir, name), fn)
 		foreign += n
 		if err != nil {
 			return foreign, err
@@ -74,7 +74,7 @@ func (f file) each(fn func(batch)) (foreign int, err error) {
 	return foreign, nil
 }
 
-func (f file) eachOf(path string, fn func(batch)) (foreign int, err error) {
+func (f file) read(path string, fn func(batch)) (foreign int, err error) {
 	in, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil

@@ -33,7 +33,7 @@ type Lack struct {
 func (w *Witness) Missing(ctx context.Context) (Lack, error) {
 	l := Lack{Events: map[ids.ID][]Event{}, Gone: map[ids.ID]int{}}
 	seen := map[ids.ID][]Event{}
-	foreign, err := w.file.each(func(b batch) {
+	foreign, err := w.file.readAll(func(b batch) {
 		seen[b.Workspace] = append(seen[b.Workspace], b.Events...)
 		w.highest.Store(max(w.highest.Load(), number(b.Xid)))
 	})
