@@ -259,14 +259,6 @@ func stoppedThings(payload map[string]any) ui.Sentence {
 	return web.JoinSpans(spans)
 }
 
-// factWords say what happened, for facts that are told by their payload alone.
-var factWords = map[eventlog.Type]func(said func(string) string, payload map[string]any) ui.Sentence{
-	eventlog.JobRanked: func(said func(string) string, _ map[string]any) ui.Sentence { return rankText(said) },
-	eventlog.LogLost: func(said func(string) string, payload map[string]any) ui.Sentence {
-		return lossText(said("detail"), payload)
-	},
-}
-
 // fleetText is about an event of an agent, a factory or a product.
 func fleetText(kind eventlog.Type, said func(string) string, payload map[string]any) ui.Sentence {
 	switch kind {

@@ -5,8 +5,17 @@ import (
 	"strings"
 
 	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
+
+// factWords say what happened, for facts that are told by their payload alone.
+var factWords = map[eventlog.Type]func(said func(string) string, payload map[string]any) ui.Sentence{
+	eventlog.JobRanked: func(said func(string) string, _ map[string]any) ui.Sentence { return rankText(said) },
+	eventlog.LogLost: func(said func(string) string, payload map[string]any) ui.Sentence {
+		return lossText(said("detail"), payload)
+	},
+}
 
 // lossText says what the database lacks, "3 events are missing, from 1201 to 1203, of FB-12, FB-13".
 func lossText(detail string, payload map[string]any) ui.Sentence {
