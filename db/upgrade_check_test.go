@@ -11,6 +11,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db/upgrade"
 )
 
 // beforeRank is the last file of the schema before jobs got a rank, a generated column of all of them.
@@ -21,11 +22,11 @@ func TestAnUpgradeIsKnownBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	_, owner, rows := oldDatabase(t, beforeRank)
 	boss := dbtest.Owner(t, dbtest.New(t))
-	if _, err := db.CheckUpgrade(t.Context(), owner); err == nil {
+	if _, err := upgrade.Check(t.Context(), owner); err == nil {
 		t.Error("an owner who may make no databases got an answer")
 	}
 	before := names(t, boss, `SELECT datname::text FROM pg_database WHERE datname LIKE 'fleetboard_check_%'`)
-	u, err := db.CheckUpgrade(t.Context(), rows.Config().ConnString())
+	u, err := upgrade.Check(t.Context(), rows.Config().ConnString())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func TestAnUpgradeIsKnownBeforeItBegins(t *testing.T) {
 		t.Fatalf("from %d to %d (want %d), %+v (%v)", u.Has, u.Needs, newest, u.Steps, err)
 	}
 	step := u.Steps[0]
-	i := slices.IndexFunc(step.Tables, func(table db.UpgradeTable) bool { return table.Name == "job_ready" })
+	i := slices.IndexFunc(step.Tables, func(table upgrade.Table) bool { return table.Name == "job_ready" })
 	if i < 0 || !step.Tables[i].NoReads || !step.Tables[i].Rewrites || step.Takes() <= 0 {
 		t.Errorf("%s changes %+v; want that job_ready is written anew and that nobody reads it meanwhile", step.Name, step.Tables)
 	}
@@ -47,14 +48,14 @@ func TestAnUpgradeIsKnownBeforeItBegins(t *testing.T) {
 	if err := db.Migrate(t.Context(), owner); err != nil {
 		t.Fatal(err)
 	}
-	if u, err := db.CheckUpgrade(t.Context(), owner); err != nil || len(u.Steps) != 0 || u.Has != u.Needs {
+	if u, err := upgrade.Check(t.Context(), owner); err != nil || len(u.Steps) != 0 || u.Has != u.Needs {
 		t.Errorf("after the upgrade there is more to do: %+v (%v)", u, err)
 	}
 	if _, err := rows.Exec(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)`); err != nil {
 		t.Fatal(err)
 	}
 	var newer *db.SchemaError
-	if _, err := db.CheckUpgrade(t.Context(), owner); !errors.As(err, &newer) {
+	if _, err := upgrade.Check(t.Context(), owner); !errors.As(err, &newer) {
 		t.Errorf("a newer schema gives %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/upgrade"
 	"github.com/fleetboard/fleetboard/internal/app"
 )
 
@@ -46,7 +47,7 @@ func checkUpgrade(ctx context.Context, args, environ []string, out, logs io.Writ
 }
 
 // printUpgrade prints an upgrade, and reports whether it pauses something for long.
-func printUpgrade(out io.Writer, u db.Upgrade) (pauses bool) {
+func printUpgrade(out io.Writer, u upgrade.Upgrade) (pauses bool) {
 	switch u.Has {
 	case u.Needs:
 		fmt.Fprintf(out, "The database has schema %d, which is that of this version: nothing is changed.\n", u.Has)
@@ -73,7 +74,7 @@ func printUpgrade(out io.Writer, u db.Upgrade) (pauses bool) {
 	return pauses
 }
 
-func stopsSomebody(s db.UpgradeStep) bool {
+func stopsSomebody(s upgrade.Step) bool {
 	for _, t := range s.Tables {
 		if t.NoWrites {
 			return true
@@ -83,7 +84,7 @@ func stopsSomebody(s db.UpgradeStep) bool {
 }
 
 // tableWords says what a step does to a table.
-func tableWords(t db.UpgradeTable) string {
+func tableWords(t upgrade.Table) string {
 	var words []string
 	if t.Rewrites {
 		words = append(words, "written anew")

@@ -6,11 +6,12 @@ import (
 	"log/slog"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/upgrade"
 )
 
 // CheckUpgrade says what a start of this version would do to the database that the configuration
 // names, whether servers use it or not. It changes nothing in it.
-func CheckUpgrade(ctx context.Context, cfg Config, log *slog.Logger) (u db.Upgrade, err error) {
+func CheckUpgrade(ctx context.Context, cfg Config, log *slog.Logger) (u upgrade.Upgrade, err error) {
 	url := cfg.DatabaseURL
 	if url == "" {
 		if err := requireDatabase(cfg.DataDir); err != nil {
@@ -27,5 +28,5 @@ func CheckUpgrade(ctx context.Context, cfg Config, log *slog.Logger) (u db.Upgra
 		}()
 		url = embedded.URL()
 	}
-	return db.CheckUpgrade(ctx, url)
+	return upgrade.Check(ctx, url)
 }

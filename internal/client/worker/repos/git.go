@@ -22,6 +22,8 @@ const (
 	patience = 2 * time.Minute
 	// clonePatience is how long the first fetch of a repository may take.
 	clonePatience = time.Hour
+	// lingers is how long what git started may keep its output open after it.
+	lingers = 5 * time.Second
 	// maxComplaints is how much of what git complained is kept, in bytes.
 	maxComplaints = 16 << 10
 )
@@ -39,6 +41,7 @@ type call struct {
 	global   string    // a file of more, which git's own children read too; "" for none
 	stdin    io.Reader
 	longest  time.Duration // 0 is patience
+	lingers  time.Duration // 0 is the constant lingers
 }
 
 // setting is one of git's configuration.
@@ -83,15 +86,15 @@ func (c call) stream(ctx context.Context, out io.Writer, args ...string) error {
 		all = append(all, "-c", f)
 	}
 	cmd := exec.CommandContext(limited, "git", append(all, args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = c.directory(), c.environment(), c.stdin, 5*time.Second
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = c.directory(), c.environment(), c.stdin, cmp.Or(c.lingers, lingers)
 	// Programs that git starts, such as ssh, end with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	complaints := &beginning{left: maxComplaints}
 	said := &beginning{left: maxComplaints}
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, said), complaints
-	err := cmd.Run()
+	cmd.Stderr = complaints
+	err := runInto(limited, cmd, io.MultiWriter(out, said))
 	if err == nil {
 		return nil
 	}
@@ -103,6 +106,26 @@ func (c call) stream(ctx context.Context, out io.Writer, args ...string) error {
 		words = strings.TrimSpace(said.String())
 	}
 	return fmt.Errorf("git %s: %w: %s", args[0], err, withoutCredentials(strings.ToValidUTF8(words, "?")))
+}
+
+// runInto runs a command and writes what it prints. However slowly out takes it, all of it is written:
+// WaitDelay, which counts from the end of the command, is for what its own children keep open.
+func runInto(ctx context.Context, cmd *exec.Cmd, out io.Writer) error {
+	printed, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	// What was killed prints no more, but a child that left its group may keep the pipe.
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(cmd.WaitDelay, func() { _ = printed.Close() }) })
+	defer stop()
+	_, failed := io.Copy(out, printed)
+	if failed != nil {
+		_ = printed.Close() // the command ends by what it cannot print
+	}
+	return cmp.Or(cmd.Wait(), failed)
 }
 
 func (c call) directory() string {

@@ -1,4 +1,5 @@
-package db
+// Package upgrade finds out what the migrations that are to come would do to a database, without doing it.
+package upgrade
 
 import (
 	"context"
@@ -15,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
+	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/schema"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
@@ -22,19 +24,19 @@ import (
 // Upgrade is what it takes to bring a database to this program's schema.
 type Upgrade struct {
 	Has, Needs int64
-	Steps      []UpgradeStep // the migrations that are to come, in their order
+	Steps      []Step // the migrations that are to come, in their order
 }
 
-// UpgradeStep is one migration, which is one transaction.
-type UpgradeStep struct {
+// Step is one migration, which is one transaction.
+type Step struct {
 	Version int64
 	Name    string
 	// Tables are those that it locks or writes, of those that are there before it.
-	Tables []UpgradeTable
+	Tables []Table
 }
 
-// UpgradeTable is what a migration does to a table.
-type UpgradeTable struct {
+// Table is what a migration does to a table.
+type Table struct {
 	Name string
 	// Rows and Bytes are how large it is, with its indexes, as PostgreSQL counted last.
 	Rows, Bytes int64
@@ -53,10 +55,12 @@ const (
 	changeRate  = 5 << 20
 	// moment is what a lock takes that nothing is done under.
 	moment = 50 * time.Millisecond
+	// dropTimeout bounds the wait until the empty database is dropped.
+	dropTimeout = 10 * time.Second
 )
 
 // Takes estimates how long the migration holds its locks on the table.
-func (t UpgradeTable) Takes() time.Duration {
+func (t Table) Takes() time.Duration {
 	seconds := float64(t.Indexes) * float64(t.Bytes) / indexRate
 	if t.Rewrites {
 		seconds += float64(t.Bytes) / rewriteRate
@@ -68,41 +72,47 @@ func (t UpgradeTable) Takes() time.Duration {
 }
 
 // Takes estimates how long the step takes: its locks are held until its end.
-func (s UpgradeStep) Takes() (sum time.Duration) {
+func (s Step) Takes() (sum time.Duration) {
 	for _, t := range s.Tables {
 		sum += t.Takes()
 	}
 	return max(sum, moment)
 }
 
-// CheckUpgrade finds out what Migrate would do to the database at ownerURL, and does none of it. It runs
+// Check finds out what db.Migrate would do to the database at ownerURL, and does none of it. It runs
 // the migrations on an empty database of the same server, which it makes and drops, and asks PostgreSQL
 // which tables each of them has locked, rewritten and indexed; the sizes are those of the database
-// itself. A newer schema than this program's is a *SchemaError. The login must be allowed to make
+// itself. A newer schema than this program's is a *db.SchemaError. The login must be allowed to make
 // databases.
-func CheckUpgrade(ctx context.Context, ownerURL string) (u Upgrade, err error) {
-	sqldb, err := openOwner(ownerURL)
-	if err != nil {
+func Check(ctx context.Context, ownerURL string) (u Upgrade, err error) {
+	var is *db.SchemaError
+	err = db.CheckSchema(ctx, ownerURL)
+	switch {
+	case err == nil:
+		u.Needs, err = db.SchemaVersion()
+		u.Has = u.Needs
 		return u, err
-	}
-	defer func() { _ = sqldb.Close() }()
-	is, err := readSchema(ctx, sqldb)
-	if err != nil {
+	case !errors.As(err, &is):
 		return u, err
 	}
 	u.Has, u.Needs = is.Has, is.Needs
 	switch {
 	case is.Has > is.Needs:
-		return u, &is
-	case is.Has == is.Needs || is.Has == 0:
+		return u, is
+	case is.Has == 0:
 		return u, nil
 	}
+	sqldb, err := sql.Open("pgx", ownerURL)
+	if err != nil {
+		return u, errors.New("the database address cannot be read")
+	}
+	defer func() { _ = sqldb.Close() }()
 	scratch, drop, err := scratchDatabase(ctx, sqldb, ownerURL)
 	if err != nil {
 		return u, err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
-	if u.Steps, err = rehearse(ctx, scratch, is); err != nil {
+	if u.Steps, err = rehearse(ctx, scratch, is.Has); err != nil {
 		return u, fmt.Errorf("trying the migrations on an empty database: %w", err)
 	}
 	sizes, err := tableSizes(ctx, sqldb)
@@ -127,7 +137,7 @@ func scratchDatabase(ctx context.Context, sqldb *sql.DB, ownerURL string) (addre
 	}
 	u.Path = "/" + name
 	return u.String(), func() error {
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 		defer cancel()
 		if _, err := sqldb.ExecContext(limited, `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
 			return fmt.Errorf("dropping the database %s, which the migrations were tried on: %w", name, err)
@@ -138,17 +148,16 @@ func scratchDatabase(ctx context.Context, sqldb *sql.DB, ownerURL string) (addre
 
 // rehearse brings the empty database to the schema that the real one has, and then on, and says what
 // each further step did.
-func rehearse(ctx context.Context, address string, is SchemaError) (steps []UpgradeStep, err error) {
+func rehearse(ctx context.Context, address string, has int64) (steps []Step, err error) {
 	watcher, err := pgx.Connect(ctx, address)
 	if err != nil {
 		return nil, err // it names the database
 	}
-	defer closeQuietly(ctx, watcher)
+	defer func() { _ = watcher.Close(context.WithoutCancel(ctx)) }()
 	cfg, err := pgx.ParseConfig(address)
 	if err != nil {
 		return nil, errors.New("the database address cannot be read")
 	}
-	prepare(cfg)
 	locks := &lockTracer{watcher: watcher}
 	cfg.Tracer = locks
 	sqldb := stdlib.OpenDB(*cfg)
@@ -157,8 +166,8 @@ func rehearse(ctx context.Context, address string, is SchemaError) (steps []Upgr
 	if err != nil {
 		return nil, fmt.Errorf("reading the migrations: %w", err)
 	}
-	if _, err := migrations.UpTo(ctx, is.Has); err != nil {
-		return nil, fmt.Errorf("to schema %d: %w", is.Has, err)
+	if _, err := migrations.UpTo(ctx, has); err != nil {
+		return nil, fmt.Errorf("to schema %d: %w", has, err)
 	}
 	for {
 		before, err := readFiles(ctx, watcher)
@@ -177,7 +186,7 @@ func rehearse(ctx context.Context, address string, is SchemaError) (steps []Upgr
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, UpgradeStep{Version: result.Source.Version, Name: strings.TrimSuffix(path.Base(result.Source.Path), ".sql"),
+		steps = append(steps, Step{Version: result.Source.Version, Name: strings.TrimSuffix(path.Base(result.Source.Path), ".sql"),
 			Tables: compareFiles(before, after, locks.held)})
 	}
 }
@@ -252,13 +261,13 @@ func readFiles(ctx context.Context, conn *pgx.Conn) (map[string]tableFiles, erro
 }
 
 // compareFiles says what a migration did to the tables that were there before it.
-func compareFiles(before, after map[string]tableFiles, held map[string]lockModes) (list []UpgradeTable) {
+func compareFiles(before, after map[string]tableFiles, held map[string]lockModes) (list []Table) {
 	for name, was := range before {
 		m, locked := held[name]
 		if !locked || !m.Writes && !m.Changes {
 			continue
 		}
-		t := UpgradeTable{Name: name, NoWrites: m.Writes, NoReads: m.Reads, Changes: m.Changes}
+		t := Table{Name: name, NoWrites: m.Writes, NoReads: m.Reads, Changes: m.Changes}
 		if now, there := after[name]; there {
 			t.Rewrites = now.file != was.file
 			for index := range now.indexes {
@@ -269,7 +278,7 @@ func compareFiles(before, after map[string]tableFiles, held map[string]lockModes
 		}
 		list = append(list, t)
 	}
-	slices.SortFunc(list, func(a, b UpgradeTable) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
