@@ -104,7 +104,7 @@ func roomFor(path string, bytes int64) error {
 	if err := syscall.Statfs(path, &disk); err != nil {
 		return fmt.Errorf("the disk of the backup: %w", err)
 	}
-	if free := int64(disk.Bavail) * disk.Bsize; free < bytes+db.MinFree { //nolint:gosec // blocks of a disk
+	if free := int64(disk.Bavail * uint64(disk.Bsize)); free < bytes+db.MinFree { //nolint:gosec // blocks of a disk
 		return fmt.Errorf("the disk of %s is full: it has %d MB left, and %d MB are always left free",
 			path, free>>20, db.MinFree>>20)
 	}
