@@ -53,6 +53,8 @@ func TestClaudeCodeDoesAJob(t *testing.T) {
 	v.click("button[type=submit]:has-text('Create job')")
 	v.must("reach the job", v.tab.WaitForURL(keyInURL))
 	v.sees("text=In which language?")
+	// The log tells it while the attempt still runs, which would take a step of the next script.
+	eventually(t, "the job waits for the answer", func() bool { return s.job("FB-1").Status == api.JobStatusBlocked })
 	say(scripted.Step{Text: "I go on.", Command: `printf "hello\nhallo\n" > greeting.txt`, Usage: scripted.Usage{Input: 70, Output: 9}},
 		scripted.Step{Text: "It greets in two languages.", Usage: scripted.Usage{Input: 60, Output: 8}})
 	v.fill("#answer-text", "Also in German.")
