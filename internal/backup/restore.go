@@ -191,6 +191,7 @@ func (r Request) write(ctx context.Context, done *Restored, place *db.Restoratio
 // recover replays the log and starts the server.
 func (r Request) recover(ctx context.Context, done *Restored, place *db.Restoration, log *archivedLog) (err error) {
 	progress := func(lsn string) { r.Progress("replay "+lsn, 0, 0) }
+	r.Progress("replay", 0, 0) // it may end before anything is heard of it
 	until := r.At
 	if !log.reaches(until) {
 		until = time.Time{} // choose has seen that it is the end of the backup
