@@ -6,6 +6,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/views/links"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
@@ -35,4 +36,21 @@ func lossText(detail string, payload map[string]any) ui.Sentence {
 		text += ", of " + strings.Join(keys, ", ")
 	}
 	return ui.Text(text)
+}
+
+// collisionText is "FB-137: internal/db/tx.go, go.mod". The other job is not named where it is of
+// another product.
+func collisionText(key string, payload map[string]any) ui.Sentence {
+	text := ui.Text("a job of another product")
+	if key != "" {
+		text = ui.Say(ui.Link(key, links.Job(key)))
+	}
+	paths, _ := payload["paths"].([]any)
+	for i, path := range paths {
+		text = append(text, ui.T(map[bool]string{true: ": ", false: ", "}[i == 0]), ui.Name(web.FirstLine(toText(path), web.MaxQuote)))
+	}
+	if more := toNumber(payload["more"]); more > 0 {
+		text = append(text, ui.T(" and "+web.Plural(more, "file", "files")+" more"))
+	}
+	return text
 }

@@ -229,23 +229,6 @@ func deliveryText(kind eventlog.Type, said func(string) string) ui.Sentence {
 	return append(text, ui.T(" pushed to the origin"))
 }
 
-// collisionText is "FB-137: internal/db/tx.go, go.mod". The other job is not named where it is of
-// another product.
-func collisionText(key string, payload map[string]any) ui.Sentence {
-	text := ui.Text("a job of another product")
-	if key != "" {
-		text = ui.Say(ui.Link(key, links.Job(key)))
-	}
-	paths, _ := payload["paths"].([]any)
-	for i, path := range paths {
-		text = append(text, ui.T(map[bool]string{true: ": ", false: ", "}[i == 0]), ui.Name(web.FirstLine(toText(path), web.MaxQuote)))
-	}
-	if more := toNumber(payload["more"]); more > 0 {
-		text = append(text, ui.T(" and "+web.Plural(more, "file", "files")+" more"))
-	}
-	return text
-}
-
 // stoppedThings names products, or the whole fleet.
 func stoppedThings(payload map[string]any) ui.Sentence {
 	list, _ := payload["products"].([]any)
