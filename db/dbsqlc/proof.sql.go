@@ -181,20 +181,36 @@ func (q *Queries) LossesNote(ctx context.Context, db DBTX, workspaceID uuid.UUID
 }
 
 const lossesOpen = `-- name: LossesOpen :many
-SELECT l.workspace_id, l.id, l.noticed_at, l.noticed_by, l.detail, l.block, l.events, l.event_count, l.first_event, l.last_event, l.noted_at
+SELECT l.workspace_id, l.id, l.noticed_at, l.noticed_by, l.detail, l.block,
+    jsonb_path_query_array(l.events, '$[0 to 49]')::jsonb AS events, l.event_count, l.first_event, l.last_event, l.noted_at
 FROM log_loss l WHERE l.workspace_id = $1 AND l.noted_at IS NULL ORDER BY l.id DESC LIMIT $2
 `
 
-// The losses that no person has noted, the newest first.
-func (q *Queries) LossesOpen(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]LogLoss, error) {
+type LossesOpenRow struct {
+	WorkspaceID uuid.UUID
+	ID          int64
+	NoticedAt   time.Time
+	NoticedBy   string
+	Detail      string
+	Block       int64
+	Events      json.RawMessage
+	EventCount  int64
+	FirstEvent  int64
+	LastEvent   int64
+	NotedAt     *time.Time
+}
+
+// The losses that no person has noted, the newest first, with the first fifty of their events: every page
+// counts them.
+func (q *Queries) LossesOpen(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]LossesOpenRow, error) {
 	rows, err := db.Query(ctx, lossesOpen, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []LogLoss{}
+	items := []LossesOpenRow{}
 	for rows.Next() {
-		var i LogLoss
+		var i LossesOpenRow
 		if err := rows.Scan(
 			&i.WorkspaceID,
 			&i.ID,

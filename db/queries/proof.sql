@@ -53,8 +53,10 @@ SELECT l.workspace_id, l.id, l.noticed_at, l.noticed_by, l.detail, l.block, l.ev
 FROM log_loss l WHERE l.workspace_id = @workspace_id ORDER BY l.id DESC LIMIT @max_rows;
 
 -- name: LossesOpen :many
--- The losses that no person has noted, the newest first.
-SELECT l.workspace_id, l.id, l.noticed_at, l.noticed_by, l.detail, l.block, l.events, l.event_count, l.first_event, l.last_event, l.noted_at
+-- The losses that no person has noted, the newest first, with the first fifty of their events: every page
+-- counts them.
+SELECT l.workspace_id, l.id, l.noticed_at, l.noticed_by, l.detail, l.block,
+    jsonb_path_query_array(l.events, '$[0 to 49]')::jsonb AS events, l.event_count, l.first_event, l.last_event, l.noted_at
 FROM log_loss l WHERE l.workspace_id = @workspace_id AND l.noted_at IS NULL ORDER BY l.id DESC LIMIT @max_rows;
 
 -- name: LossesNote :execrows

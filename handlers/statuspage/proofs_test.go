@@ -17,7 +17,7 @@ func TestALossIsShownUntilItIsKnown(t *testing.T) {
 		SELECT id, 'mac-1/17/abc', '[{"ID": 1201, "At": "2026-03-01T12:00:00Z", "Type": "job.created", "Key": "FB-<12>"}]', 3, 1201, 1203 FROM workspace`)
 	dbfactory.Exec(t, d.DB, `INSERT INTO database_proof (kind, system, timeline, done_at, workspaces, jobs, found) VALUES
 		('promoted', '1', 2, now(), 2, 1204, 0), ('moved', '2', 1, now(), 1, 1, 3), ('promoted', '2', 2, NULL, 0, 0, 0)`)
-	loss := "3 events that were written are missing, positions 1201 to 1203, of FB-<12>."
+	loss := "3 events that were written are missing, positions 1201 to 1203, of FB-<12> and others."
 	doc := handlertest.Page(t, d.Get("/needs-you"), http.StatusOK)
 	handlertest.WantText(t, doc, "#needs-panel", loss)
 	handlertest.WantText(t, doc, "#needs-count", "1 loss of the database")

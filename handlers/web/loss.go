@@ -21,8 +21,8 @@ func LossText(l loss.Loss) string {
 	if len(keys) > 0 {
 		text += ", of " + strings.Join(keys[:min(len(keys), shownJobs)], ", ")
 	}
-	if more := len(keys) - shownJobs; more > 0 {
-		text += " and " + Plural(more, "more job", "more jobs")
+	if len(keys) > shownJobs || l.Count > int64(len(l.Events)) && len(keys) > 0 {
+		text += " and others"
 	}
 	return text + "."
 }

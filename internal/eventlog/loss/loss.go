@@ -20,6 +20,8 @@ const (
 	maxEvents = 1000
 	// maxLosses is how many losses of a workspace are read.
 	maxLosses = 100
+	// maxOpen is how many of those are read that no person has noted.
+	maxOpen = 10
 	// shownJobs is how many jobs a loss names in its event.
 	shownJobs = 20
 )
@@ -134,9 +136,10 @@ func addTx(ctx context.Context, tx db.Tx, workspace ids.ID, l Loss) error {
 		lostFacts{Detail: l.Detail, Events: l.Count, First: l.First, Last: l.Last, Jobs: jobs[:min(len(jobs), shownJobs)]})
 }
 
-// OpenTx returns the losses of a workspace that no person has noted, the newest first.
+// OpenTx returns the losses of a workspace that no person has noted, the newest first, each with fifty of
+// its events at most.
 func OpenTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Loss, error) {
-	return openTx(ctx, tx, workspace, maxLosses)
+	return openTx(ctx, tx, workspace, maxOpen)
 }
 
 // List returns what the workspace's log lacks, the newest first.

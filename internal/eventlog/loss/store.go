@@ -31,10 +31,11 @@ func lossesTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]Los
 
 func openTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]Loss, error) {
 	rows, err := q.LossesOpen(ctx, tx, workspace, limit)
+	list, err := db.Map(rows, err, func(r dbsqlc.LossesOpenRow) dbsqlc.LogLoss { return dbsqlc.LogLoss(r) })
 	if err != nil {
 		return nil, err
 	}
-	return lossesFrom(rows)
+	return lossesFrom(list)
 }
 
 func lossesFrom(rows []dbsqlc.LogLoss) ([]Loss, error) {
