@@ -26,7 +26,8 @@ const reviewRaces = 5
 
 // act decides on a job and leads on to the next one. The decision is for
 // the attempt that the form names: where another one was handed in meanwhile, it
-// is refused. What else was changed does not matter to it.
+// is refused. What else was changed does not matter to it, except on a page that a link with
+// a version has led to: there the decision is for the version that it shows.
 func (s site) act(c echo.Context, who tenancy.Principal) error {
 	v, ok := jobparts.VerbNamed(c.Param("action"))
 	if !ok || !slices.Contains(decisions, v.By) {
@@ -43,6 +44,9 @@ func (s site) act(c echo.Context, who tenancy.Principal) error {
 	}
 	job, err := s.decide(ctx, who, c.Param("key"), in, v)
 	stay := links.ReviewJob(c.Param("key"), "")
+	if from := readSeen(in); from.linked() {
+		stay = links.ReviewSeen(c.Param("key"), from.version, from.head)
+	}
 	switch {
 	case jobparts.Outdated(err):
 		s.SetFlash(c, jobparts.NotDone(job, v))
@@ -67,6 +71,10 @@ func (s site) decide(ctx context.Context, who tenancy.Principal, key string, in 
 	if v.By == jobs.ByApprove {
 		a.Commit = in.Get("head")
 	}
+	seenVersion, err := jobparts.ReadVersion(in)
+	if err != nil {
+		return jobs.Job{}, err
+	}
 	for range reviewRaces {
 		if job, err = s.Jobs.Get(ctx, who, key); err != nil {
 			return job, err
@@ -74,12 +82,14 @@ func (s site) decide(ctx context.Context, who tenancy.Principal, key string, in 
 		if !jobs.Can(job.Status, v.By) || strconv.FormatInt(job.Epoch, 10) != in.Get("epoch") {
 			return job, job.Refuse(v.By)
 		}
-		a.Version = &job.Version
+		if a.Version = seenVersion; a.Version == nil {
+			a.Version = &job.Version
+		}
 		var after jobs.Job
 		if after, err = s.Dispatch.Act(ctx, who, job.Key, a); err == nil {
 			return after, nil
 		}
-		if !fault.Is(err, fault.VersionConflict) {
+		if seenVersion != nil || !fault.Is(err, fault.VersionConflict) {
 			break
 		}
 	}

@@ -32,6 +32,7 @@ type pageData struct {
 type reviewedJob struct {
 	job      jobs.Job
 	attempts []attempts.Attempt // newest first
+	since    []eventlog.Event   // newest first, where it has moved since its link was sent
 	talk     []eventlog.Event   // what agents and people said to one another, newest first
 }
 
@@ -135,6 +136,10 @@ func (s pageData) decided() *view.Job {
 		Sent: s.sent(), Body: ui.Markdown(j.Body), Changes: jobparts.ParseChanges(j.Result), Findings: parseFindings(j.Result),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Commit: jobparts.ShortCommit(r.Commit), Head: r.Commit, Branch: r.Branch,
 		Epoch: strconv.FormatInt(j.Epoch, 10), CanWrite: s.canWrite}
+	if s.place.seen.linked() {
+		m.Version = strconv.Itoa(j.Version)
+		m.Moved = describeMoved(j, s.place.seen, s.job.since, s.now)
+	}
 	if m.Changes != nil {
 		m.Changes.PatchURL = jobparts.PatchURL(j.Key, j.Result)
 	}

@@ -62,12 +62,13 @@ func aboutReview(u *screens.Update) bool {
 type place struct {
 	key   string // of the job, or its id; "" for none
 	after string // cursor of the part, "" for the oldest
+	seen  seen
 }
 
 // read reads the queue and the job of a place. A job that is no longer
 // there is left out.
 func (s site) read(ctx context.Context, r web.Request) (pageData, error) {
-	d := pageData{place: place{key: r.Query.Get("job"), after: r.Query.Get("after")}, now: r.Now(), canWrite: r.Who.Can(tenancy.WriteJobs)}
+	d := pageData{place: place{key: r.Query.Get("job"), after: r.Query.Get("after"), seen: readSeen(r.Query)}, now: r.Now(), canWrite: r.Who.Can(tenancy.WriteJobs)}
 	var err error
 	if d.queue, err = s.Screens.ReviewQueue(ctx, r.Who, d.place.after); err != nil || d.place.key == "" {
 		return d, err
@@ -82,6 +83,11 @@ func (s site) read(ctx context.Context, r web.Request) (pageData, error) {
 	d.job = &reviewedJob{job: job}
 	if d.job.attempts, err = s.Attempts.Attempts(ctx, r.Who, job.ID.String()); err != nil {
 		return d, err
+	}
+	if d.place.seen.moved(job) {
+		if d.job.since, err = s.Events.OfJob(ctx, r.Who, job.ID, 0, maxScan); err != nil {
+			return d, err
+		}
 	}
 	d.job.talk, err = s.Screens.Conversation(ctx, r.Who, job.ID)
 	return d, err

@@ -106,6 +106,16 @@ func ReviewJob(key, after string) string {
 	return with(Review, v)
 }
 
+// ReviewSeen returns the review page at a job as it is told of: at a version, with the commit that was
+// handed in. The page says what has moved since.
+func ReviewSeen(key string, version int, head string) string {
+	v := url.Values{"job": {key}, "version": {strconv.Itoa(version)}}
+	if head != "" {
+		v.Set("head", head)
+	}
+	return with(Review, v)
+}
+
 // ReviewAction takes version, and what the verb needs: head, reason, commit, url.
 func ReviewAction(key, action string) string {
 	return Review + "/" + url.PathEscape(key) + "/" + url.PathEscape(action)

@@ -59,8 +59,18 @@ type Job struct {
 	LinkURL         string // https only
 	LinkText        string
 	Epoch           string // of the attempt that is decided on
+	Version         string // that is decided on, "" where only the attempt matters
+	Moved           *Moved // since the link that led here was sent
 	Actions         []ui.Action
 	CanWrite        bool
+}
+
+// Moved says what has changed since a link was sent.
+type Moved struct {
+	Title string
+	Facts []ui.Sentence // what was and what is
+	Steps []ui.Sentence // what happened, by whom and when, the newest first
+	More  string        // how many more steps there are
 }
 
 // Gone says what became of a job that somebody else decided on.
