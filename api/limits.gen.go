@@ -57,6 +57,7 @@ const (
 	MaxCompletionUsage                      = 200
 	MaxCoordinatorStatusLosses              = 100
 	MaxCoordinatorStatusProofs              = 5
+	MaxCoordinatorStatusServers             = 1000
 	MaxDecisionCandidates                   = 8
 	MaxDeliveryReportBranch                 = 255
 	MaxDeliveryReportCommit                 = 100

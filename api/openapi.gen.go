@@ -2333,6 +2333,9 @@ type CoordinatorStatus struct {
 	// Proofs What was looked at after another PostgreSQL had taken over, the newest first.
 	Proofs []DatabaseProof `json:"proofs"`
 
+	// Servers The servers of this database that live, the oldest first. One that was killed is listed for 15 seconds more.
+	Servers []LiveServer `json:"servers"`
+
 	// Stats What was done in this term.
 	Stats map[string]int64 `json:"stats"`
 	Term  int64            `json:"term"`
@@ -3352,6 +3355,14 @@ type LinkedJob struct {
 
 // ListedJobs defines model for ListedJobs.
 type ListedJobs = JobPage
+
+// LiveServer defines model for LiveServer.
+type LiveServer struct {
+	// Name Host, process and some letters, of one life of a server.
+	Name    string    `json:"name"`
+	Since   time.Time `json:"since"`
+	Version string    `json:"version"`
+}
 
 // LogBatch defines model for LogBatch.
 type LogBatch struct {

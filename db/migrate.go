@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -103,13 +104,22 @@ func applyAll(ctx context.Context, migrations *goose.Provider) error {
 			return nil
 		}
 		if !IsLockTimeout(err) {
-			return fmt.Errorf("migrating the database: %w", err)
+			return sayMigration(err)
 		}
 		if err := signal.Sleep(ctx, signal.Jitter(migrationRest, 0.5)); err != nil {
 			return err
 		}
 	}
 	return errors.New("migrating the database: a table is used without a pause; look at pg_stat_activity for a long transaction")
+}
+
+// sayMigration names the migration that failed. Each is a transaction of its own.
+func sayMigration(err error) error {
+	if failed, ok := errors.AsType[*goose.PartialError](err); ok {
+		return fmt.Errorf("the migration %s failed and changed nothing; those before it stay, and servers that run go on: %w",
+			path.Base(failed.Failed.Source.Path), failed.Err)
+	}
+	return fmt.Errorf("migrating the database: %w", err)
 }
 
 // CheckSchema reports whether the database at ownerURL has this program's schema,

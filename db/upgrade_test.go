@@ -157,6 +157,41 @@ func checkUsage(t *testing.T, rows *pgx.Conn) {
 	}
 }
 
+// beforeServers is the last file of the schema before servers were listed.
+const beforeServers = 73
+
+// A migration that fails, here over a table that somebody made by hand, is named and leaves nothing
+// behind; a server of the version before works on, and once the cause is gone the next start migrates.
+func TestAMigrationThatFailsChangesNothing(t *testing.T) {
+	t.Parallel()
+	_, owner, rows := oldDatabase(t, beforeServers)
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := rows.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	exec(`INSERT INTO workspace (id, slug, name) SELECT md5('w')::uuid, 'w', 'W'`)
+	exec(`CREATE TABLE server (name text)`)
+	for range 2 { // a start and its repetition
+		err := db.Migrate(t.Context(), owner)
+		if err == nil || !strings.Contains(err.Error(), "the migration 00074_server.sql failed and changed nothing") ||
+			!strings.Contains(err.Error(), `relation "server" already exists`) {
+			t.Errorf("a failed migration: %v", err)
+		}
+		var version, left int
+		if err := rows.QueryRow(t.Context(), `SELECT max(version_id), (SELECT count(*) FROM pg_attribute
+			WHERE attrelid = 'server'::regclass AND attnum > 0) FROM goose_db_version`).Scan(&version, &left); err != nil || version != beforeServers || left != 1 {
+			t.Errorf("it left version %d, and %d columns (%v)", version, left, err)
+		}
+	}
+	exec(`UPDATE workspace SET name = 'still works'`)
+	exec(`DROP TABLE server`)
+	if err := db.Migrate(t.Context(), owner); err != nil {
+		t.Error(err)
+	}
+}
+
 // beforeSerialise is the last file of the schema before products said which jobs of a repo they
 // keep apart.
 const beforeSerialise = 59

@@ -3,12 +3,14 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -172,6 +174,39 @@ func assertOnce(t *testing.T, url string, total int) {
 		var n int
 		if err := conn.QueryRow(t.Context(), c.sql).Scan(&n); err != nil || n != c.want {
 			t.Errorf("%s: %d, %v; want %d", what, n, err, c.want)
+		}
+	}
+}
+
+// A server that ends is not ready first, while it answers everything, as long as it was told to. Then it
+// answers claims that wait, and says that their connections close: whoever asks again at once does
+// not do so on a connection that is about to be cut.
+func TestAServerThatEndsClosesConnectionsInOrder(t *testing.T) {
+	t.Parallel()
+	s := start(t, t.TempDir(), "DATABASE_URL="+dbtest.URL(t), "FLEETBOARD_DRAIN_SECONDS=2")
+	answers, asked := make(chan *api.ClaimJobsResponse, claimers), make(chan struct{}, claimers)
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { asked <- struct{}{} }})
+	for i := range claimers {
+		agent := s.agent(fmt.Sprint("claude-", i)) // its first call is on a connection of its own
+		go func() {
+			answer, err := agent.ClaimJobsWithResponse(ctx, api.ClaimRequest{WaitSeconds: number(50)})
+			if err != nil {
+				t.Errorf("a waiting claim: %v", err)
+			}
+			answers <- answer
+		}()
+	}
+	for range claimers {
+		<-asked
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); s.stop() }()
+	processtest.Until(t, time.Minute, "the server is not ready", func() bool { return !s.answers() })
+	s.submit("while it ends")
+	<-ended
+	for range claimers {
+		if answer := <-answers; answer != nil && answer.JSON200 == nil && (answer.StatusCode() != http.StatusNoContent || !answer.HTTPResponse.Close) {
+			t.Errorf("a waiting claim was answered %d; its connection closes: %v", answer.StatusCode(), answer.HTTPResponse.Close)
 		}
 	}
 }

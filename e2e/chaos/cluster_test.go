@@ -64,23 +64,29 @@ func newCluster(ctx context.Context, t *testing.T, servers, agents int) *cluster
 		}
 		urls = append(urls, w.url())
 	}
-	s.workers = newWorkers(t, agents, urls, token(t, s.dir, "enrolment-token"), s.dir)
+	s.populate(ctx, urls, agents)
+	return s
+}
+
+// populate starts agents and readies the person. They reach the servers by the addresses of their APIs.
+func (s *cluster) populate(ctx context.Context, urls []string, agents int) {
+	s.t.Helper()
+	s.workers = newWorkers(s.t, agents, urls, token(s.t, s.dir, "enrolment-token"), s.dir)
 	for _, w := range s.workers {
 		if err := w.launch(); err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
 	}
-	owner := token(t, s.dir, "owner-token")
+	owner := token(s.t, s.dir, "owner-token")
 	s.person = &person{}
 	odd := func(status int, body []byte) { s.person.note(line{Verb: "odd", Status: status, Note: string(body)}) }
 	var err error
 	if s.person.net, err = callertest.New(urls, func() string { return owner }, odd); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	if err := s.person.found(ctx); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	return s
 }
 
 // submitters is how many jobs may be in the making at once.

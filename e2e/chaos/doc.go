@@ -17,5 +17,6 @@
 //
 // Another test runs containers with the embedded database on one volume, which
 // replace each other and are killed: FLEETBOARD_VOLUME_ROUNDS times each, once
-// where it is not set.
+// where it is not set. Another one upgrades servers beside the version before,
+// FLEETBOARD_UPGRADE_ROUNDS times, not at all where it is not set.
 package chaos

@@ -22,6 +22,7 @@ type web struct {
 	t       *testing.T
 	name    string
 	address string
+	program string
 	env     []string
 	log     string
 	prepare func(*exec.Cmd) // changes how it is started, nil for nothing
@@ -36,7 +37,7 @@ func newWebs(t *testing.T, n int, databaseURL, dir string) []*web {
 	t.Helper()
 	list := make([]*web, n)
 	for i := range list {
-		w := &web{t: t, name: fmt.Sprint("web-", i+1), address: freeAddress(t)}
+		w := &web{t: t, name: fmt.Sprint("web-", i+1), address: freeAddress(t), program: serverBinary}
 		w.log = filepath.Join(dir, w.name+".log")
 		w.env = []string{"FLEETBOARD_RATE_LIMIT=0", "DATABASE_URL=" + databaseURL, "FLEETBOARD_DATA_DIR=" + filepath.Join(dir, "data"),
 			"FLEETBOARD_LISTEN=" + w.address, "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
@@ -90,7 +91,7 @@ func (w *web) launch(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if w.proc == nil || w.proc.Gone() {
-			cmd := exec.Command(serverBinary) //nolint:noctx // ended by the monkey or the clean-up
+			cmd := exec.Command(w.program) //nolint:noctx // ended by the monkey or the clean-up
 			cmd.Env = w.env
 			if w.prepare != nil {
 				w.prepare(cmd)

@@ -86,6 +86,17 @@ func (c *cluster) standby() *part {
 	return nil
 }
 
+// revivePoolers starts each PgBouncer again that ended by itself, as its service does (PgBouncer 1.18
+// does so once in some minutes of failovers).
+func (c *cluster) revivePoolers() {
+	for _, p := range c.poolers {
+		if p.child.Gone() {
+			c.t.Logf("%s ended by itself and is started again, see %s", p.name, p.log)
+			p.start()
+		}
+	}
+}
+
 // killFor kills something every 30 seconds for a length of time, and at least the first two deeds.
 // It returns when all that it killed is back.
 func (c *cluster) killFor(ctx context.Context, length time.Duration, seed uint64) (kills []kill) {
@@ -103,6 +114,7 @@ func (c *cluster) killFor(ctx context.Context, length time.Duration, seed uint64
 		kills = append(kills, k)
 		_ = callertest.Rest(ctx, cmp.Or(d.away, 3*time.Second+time.Duration(draw.Int64N(int64(5*time.Second)))))
 		restart()
+		c.revivePoolers()
 		c.awaitWhole(ctx)
 		_ = callertest.Rest(ctx, time.Until(next))
 	}

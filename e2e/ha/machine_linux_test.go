@@ -204,7 +204,7 @@ func (c *cluster) startPoolers() string {
 		}
 		giveToPostgres(c.t, ini)
 		p := &part{t: c.t, name: name, log: c.logOf(name),
-			command: func() *exec.Cmd { return program(c.t, "/usr/sbin/pgbouncer", "-q", ini) },
+			command: func() *exec.Cmd { return program(c.t, "/usr/sbin/pgbouncer", ini) },
 			ready: func(ctx context.Context) bool {
 				near, err := new(net.Dialer).DialContext(ctx, "tcp", at)
 				if err == nil {

@@ -102,6 +102,7 @@ type (
 	ListJobsParams                     = api.ListJobsParams
 	ListProductsParams                 = api.ListProductsParams
 	ListUsageEntriesParams             = api.ListUsageEntriesParams
+	LiveServer                         = api.LiveServer
 	LogLoss                            = api.LogLoss
 	LostEvent                          = api.LostEvent
 	MergeJobJSONRequestBody            = api.MergeJobJSONRequestBody

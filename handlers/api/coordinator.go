@@ -7,6 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/coordinator"
 	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
@@ -42,8 +43,12 @@ func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordina
 	return GetCoordinatorStatus200JSONResponse{Active: status.Active, InstanceID: status.Holder, Term: status.Term,
 		ExpiresAt: utcOrNil(status.ExpiresAt), LastCycleAt: utcOrNil(status.LastCycleAt), CycleCount: status.Cycles,
 		Stats: status.Stats, JobsByStatus: counts(stats.ByStatus), AgentsByHealth: agents,
-		Transport: transportModel(s.Coordinator.Transport()), Proofs: mapSlice(proofs, proofModel),
+		Transport: transportModel(s.Coordinator.Transport()), Servers: mapSlice(s.Servers.Live(), serverModel), Proofs: mapSlice(proofs, proofModel),
 		Losses: mapSlice(losses, lossModel)}, err
+}
+
+func serverModel(l servers.Server) LiveServer {
+	return LiveServer{Name: l.Name, Version: l.Version, Since: l.Since.UTC()}
 }
 
 func transportModel(t notifier.Status) TransportStatus {

@@ -27,6 +27,9 @@ func TestCoordinatorStatus(t *testing.T) {
 		a.number("cycle_count") != 41 || a.number("stats", "jobs_promoted") != 5 || a.text("last_cycle_at") == "" {
 		t.Errorf("while one leads: %s", a.raw)
 	}
+	if servers, is := a.at("servers").([]any); !is || len(servers) != 0 {
+		t.Errorf("servers, where none has said that it lives: %s", a.raw)
+	}
 	w.as(w.agent("ada"), "GET", "/coordinator/status", nil).want(403).refused(fault.Forbidden)
 	w.as(w.enrolment, "GET", "/coordinator/status", nil).want(403).refused(fault.Forbidden)
 	dbfactory.Exec(t, w.db, `UPDATE leadership SET expires_at = now()`)

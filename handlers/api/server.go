@@ -24,6 +24,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
@@ -71,8 +72,8 @@ type Deps struct {
 	Build Build
 	// Quota is how much each caller may send; nil is no limit.
 	Quota *quota.Quota
-	// Servers are those among which the limits of streams are divided; nil is one.
-	Servers quota.Servers
+	// Servers are those that live; the limits of streams are divided among them. Nil is one.
+	Servers *servers.List
 	// Turns are those of expensive calls; nil is no limit.
 	Turns *quota.Turns
 	// ClientAddress says where a request comes from. Nil is the connection's

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -54,6 +55,8 @@ type App struct {
 	setupURL   string
 	turns      *quota.Turns // of expensive requests
 
+	drain     time.Duration // how long it answers on when it ends
+	ending    atomic.Bool
 	done      chan struct{} // closed to end streams
 	stop      context.CancelFunc
 	work      *errgroup.Group
@@ -79,6 +82,7 @@ const (
 func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error) {
 	a := &App{
 		log:     log,
+		drain:   time.Duration(cfg.Network.DrainSeconds) * time.Second,
 		done:    make(chan struct{}),
 		turns:   quota.NewTurns(runtime.GOMAXPROCS(0)),
 		ballast: make([]byte, ballastSize),
@@ -277,18 +281,26 @@ func (a *App) SetupURL() string { return a.setupURL }
 // Wait returns when the server has ended, with the reason unless Close ended it.
 func (a *App) Wait() error { return a.work.Wait() }
 
-// Close ends the server in order: streams and waiting claims first, then
-// requests under way, loops, connections, and last an embedded database that
-// this process started.
+// Close ends the server in order: for the time of FLEETBOARD_DRAIN_SECONDS only /readyz fails; then
+// streams and waiting claims end, then requests under way, loops, connections, and last an embedded
+// database that this process started.
 func (a *App) Close() error {
 	a.closeOnce.Do(func() { a.closeErr = a.close() })
 	return a.closeErr
 }
 
 func (a *App) close() error {
+	if a.ending.Store(true); a.server != nil {
+		time.Sleep(a.drain)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	var failed []error
+	if a.server != nil {
+		// Answers from now on say that their connection closes. Otherwise whoever waited, and asks
+		// again at once, would do so on a connection that is about to be cut.
+		a.server.SetKeepAlivesEnabled(false)
+	}
 	close(a.done)
 	if a.services != nil {
 		a.services.Close()

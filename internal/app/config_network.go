@@ -30,7 +30,13 @@ type NetworkConfig struct {
 	// KEDAListen is the address, host:port, on which KEDA is answered over gRPC; without it
 	// it is not.
 	KEDAListen string `env:"FLEETBOARD_KEDA_LISTEN"`
+	// DrainSeconds is how long a server that was asked to end still answers everything, while
+	// /readyz fails, so that a proxy sends it nothing any more.
+	DrainSeconds int `env:"FLEETBOARD_DRAIN_SECONDS" envDefault:"0"`
 }
+
+// maxDrain is how many seconds a server may take before it begins to end.
+const maxDrain = 60
 
 // maxRateLimit is more than one process can answer.
 const maxRateLimit = 1_000_000
@@ -41,6 +47,9 @@ func (c NetworkConfig) check() error {
 	if c.RateLimit < 0 || c.RateLimit > maxRateLimit {
 		err = errors.Join(err, fmt.Errorf("FLEETBOARD_RATE_LIMIT: must be a number from 0, no limit, to %d requests a second",
 			maxRateLimit))
+	}
+	if c.DrainSeconds < 0 || c.DrainSeconds > maxDrain {
+		err = errors.Join(err, fmt.Errorf("FLEETBOARD_DRAIN_SECONDS: must be a number of seconds from 0 to %d", maxDrain))
 	}
 	if c.MetricsListen != "" {
 		err = errors.Join(err, checkAddress("FLEETBOARD_METRICS_LISTEN", c.MetricsListen))

@@ -19,6 +19,7 @@ func TestNetworkConfig(t *testing.T) {
 		"FLEETBOARD_TRUSTED_PROXIES": {"10.0.0.5", "proxy.example", "10.0.0.0/33", "10.0.0.0/8;10.1.0.0/16", "10.0.0.0/8,x", "0.0.0.0/0", "::/0", "::ffff:10.0.0.0/104"},
 		"FLEETBOARD_ALLOWED_HOSTS":   {"http://fleet.lan", "fleet.lan:8080", "*", "*.lan", "fleet.lan/", "-a", "a..b", "fleet.lan;board.lan"},
 		"FLEETBOARD_RATE_LIMIT":      {"-1", "1000001", "many", "1.5"},
+		"FLEETBOARD_DRAIN_SECONDS":   {"-1", "61", "ever", "1.5"},
 	} {
 		for _, value := range values {
 			_, err := LoadConfig(map[string]string{"HOME": "/h", variable: value})

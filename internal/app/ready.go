@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -11,7 +12,9 @@ import (
 // readyFor is how long an answer of /readyz is cached.
 const readyFor = time.Second
 
-// readiness returns the check whether requests can be answered, also those that write.
+var errEnding = errors.New("the server was asked to end")
+
+// readiness returns the check whether requests can be answered, also those that write, and will be.
 func (a *App) readiness() func(context.Context) error {
 	probe := edge.NewProbe(readyFor, func(ctx context.Context) (struct{}, error) {
 		if a.embedded != nil {
@@ -22,6 +25,9 @@ func (a *App) readiness() func(context.Context) error {
 		return struct{}{}, a.db.CheckWrite(ctx)
 	})
 	return func(ctx context.Context) error {
+		if a.ending.Load() {
+			return errEnding
+		}
 		_, err := probe.Get(ctx)
 		return err
 	}

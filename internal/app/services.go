@@ -190,7 +190,7 @@ func (s *Services) API() api.Deps {
 	return api.Deps{Tokens: s.Accounts.Tokens, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
 		Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
-		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers.Count, Proof: s.Proof, Losses: s.Losses,
+		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,
 		Blobs: s.Blobs, Wake: s.Wake, Log: s.log}
 }
 

@@ -90,7 +90,7 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(versionCommand(c), loginCommand(c), logoutCommand(c), contextCommand(c), exitCodesTopic(),
 		jobCommand(c), backlogCommand(c), eventsCommand(c), budgetCommand(c), factoryCommand(c), poolCommand(c), stopCommand(c),
 		releaseCommand(c), dispatchCommand(c), agentCommand(c), productCommand(c), messageCommand(c), busCommand(c),
-		blobCommand(c), importCommand(c), doctorCommand(c))
+		blobCommand(c), importCommand(c), doctorCommand(c), coordinatorCommand(c))
 	root.AddCommand(c.verbsBelow("")...)
 	c.completeFlags(root)
 	addExamples(root)

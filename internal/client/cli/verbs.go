@@ -34,6 +34,11 @@ var verbs = []verb{
 
 	{"", "stops", "List what is stopped", "listStops", nil, showAll((*api.Client).ListStops, printStops)},
 
+	{"coordinator", "status", "Show who coordinates, the servers that live, and what the database lacks", "getCoordinatorStatus", nil,
+		showAll((*api.Client).GetCoordinatorStatus, printCoordinator)},
+	{"coordinator", "note-losses", "Say that what the database lacks of the log is known", "noteLosses", nil,
+		showAll((*api.Client).NoteLosses, printNoted)},
+
 	{"dispatch", "show", "Show how jobs are given out", "getDispatch", nil, showAll((*api.Client).GetDispatch, printDispatch)},
 
 	{"dispatch", "divergence", "Count how often the factory that got a job was not the best one", "getDivergence",
