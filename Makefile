@@ -180,6 +180,7 @@ deps:
 	$(call step,what the tests need)
 	@tools/ensure-test-deps.sh
 	@tools/ensure-engines.sh
+	@tools/ensure-inspector.sh
 
 .PHONY: check-fmt
 check-fmt: $(BIN)/templ

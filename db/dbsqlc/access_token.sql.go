@@ -123,6 +123,46 @@ func (q *Queries) AccessTokenInsert(ctx context.Context, db DBTX, arg AccessToke
 	return result.RowsAffected(), nil
 }
 
+const accessTokenLastTools = `-- name: AccessTokenLastTools :many
+SELECT name, tools_program AS program, tools_at, now()::timestamptz AS now FROM access_token
+WHERE workspace_id = $1 AND account_id = $2::uuid AND tools_at IS NOT NULL
+ORDER BY tools_at DESC
+LIMIT 1
+`
+
+type AccessTokenLastToolsRow struct {
+	Name    string
+	Program string
+	ToolsAt *time.Time
+	Now     time.Time
+}
+
+// The last call of a tool by one of a person's tokens; no row where there was none.
+func (q *Queries) AccessTokenLastTools(ctx context.Context, db DBTX, workspaceID uuid.UUID, accountID uuid.UUID) ([]AccessTokenLastToolsRow, error) {
+	rows, err := db.Query(ctx, accessTokenLastTools, workspaceID, accountID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AccessTokenLastToolsRow{}
+	for rows.Next() {
+		var i AccessTokenLastToolsRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Program,
+			&i.ToolsAt,
+			&i.Now,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const accessTokenList = `-- name: AccessTokenList :many
 SELECT t.id, t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.may_submit, t.roles, t.created_by, t.created_at, t.expires_at,
     t.last_used_at, t.revoked_at, now()::timestamptz AS now,
@@ -320,6 +360,18 @@ func (q *Queries) AccessTokenRevokeOwn(ctx context.Context, db DBTX, workspaceID
 		return nil, err
 	}
 	return items, nil
+}
+
+const accessTokenTools = `-- name: AccessTokenTools :exec
+UPDATE access_token SET tools_at = now(), tools_program = $1
+WHERE workspace_id = $2 AND id = $3
+    AND (tools_at IS NULL OR tools_at < now() - interval '10 seconds' OR tools_program <> $1)
+`
+
+// A call of a tool; those of the same program within a few seconds are not written again.
+func (q *Queries) AccessTokenTools(ctx context.Context, db DBTX, program string, workspaceID uuid.UUID, iD uuid.UUID) error {
+	_, err := db.Exec(ctx, accessTokenTools, program, workspaceID, iD)
+	return err
 }
 
 const accessTokenUsed = `-- name: AccessTokenUsed :exec

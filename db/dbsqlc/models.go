@@ -30,6 +30,8 @@ type AccessToken struct {
 	FormKey      string
 	MaySubmit    bool
 	Roles        []string
+	ToolsAt      *time.Time
+	ToolsProgram string
 }
 
 type Account struct {

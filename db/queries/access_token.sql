@@ -27,6 +27,19 @@ UPDATE access_token SET last_used_at = now()
 WHERE workspace_id = @workspace_id AND id = @id
     AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute');
 
+-- name: AccessTokenTools :exec
+-- A call of a tool; those of the same program within a few seconds are not written again.
+UPDATE access_token SET tools_at = now(), tools_program = @program
+WHERE workspace_id = @workspace_id AND id = @id
+    AND (tools_at IS NULL OR tools_at < now() - interval '10 seconds' OR tools_program <> @program);
+
+-- name: AccessTokenLastTools :many
+-- The last call of a tool by one of a person's tokens; no row where there was none.
+SELECT name, tools_program AS program, tools_at, now()::timestamptz AS now FROM access_token
+WHERE workspace_id = @workspace_id AND account_id = @account_id::uuid AND tools_at IS NOT NULL
+ORDER BY tools_at DESC
+LIMIT 1;
+
 -- name: AccessTokenList :many
 -- A person's own tokens, and where enrolment is true the workspace's enrolment
 -- tokens; what ended over a month ago is left out. Live ones come first, then

@@ -85,7 +85,8 @@ func (s *Server) refuse(err error, c echo.Context) {
 	h.Set(echo.HeaderContentType, "application/problem+json")
 	switch status {
 	case http.StatusUnauthorized:
-		h.Set(echo.HeaderWWWAuthenticate, challenge(refusal.Code))
+		// Another edge may have put more parameters of the challenge there.
+		h.Set(echo.HeaderWWWAuthenticate, challenge(refusal.Code)+h.Get(echo.HeaderWWWAuthenticate))
 	case http.StatusUpgradeRequired:
 		h.Set(echo.HeaderUpgrade, clientHeader+"/"+MinClient)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

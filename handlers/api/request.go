@@ -141,21 +141,32 @@ func (s *Server) authorize(c echo.Context, op operation) (*tenancy.Principal, er
 	if op.need == tenancy.Public {
 		return &tenancy.Principal{}, s.Quota.Address(c.RealIP())
 	}
-	who, err := s.bearer(c)
+	admitted, known := c.Request().Context().Value(admissionKey{}).(admission)
+	if !known {
+		admitted.who, admitted.err = s.bearer(c)
+	}
+	who, err := admitted.who, admitted.err
 	if fault.Is(err, fault.Superseded) {
 		err = replaced(op, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := s.count(c, op, who); err != nil {
-		return nil, err
+	if !known {
+		if err := s.count(c, op, who); err != nil {
+			return nil, err
+		}
 	}
-	if !who.Can(op.need) {
-		return nil, fault.New(fault.Forbidden, "This call needs the permission %s; this token does not have it.", op.need).
-			With("permission", string(op.need))
+	return who, permit(who, op)
+}
+
+// permit refuses a caller without the permission of the call.
+func permit(who *tenancy.Principal, op operation) error {
+	if who.Can(op.need) {
+		return nil
 	}
-	return who, nil
+	return fault.New(fault.Forbidden, "This call needs the permission %s; this token does not have it.", op.need).
+		With("permission", string(op.need))
 }
 
 // replaced returns the answer to an agent's replaced boot. Its reports go on to the

@@ -10,6 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/links"
 	view "github.com/fleetboard/fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // connectName is the name of a token that is made here, unless a person names it.
@@ -49,5 +50,18 @@ func (p *tokenPages) connectPage(c echo.Context, who tenancy.Principal, status i
 	}
 	m := view.Connect{Server: p.ServerURL(c), TokenFile: p.EnrolmentFile(c.Request().Context(), who), Made: made,
 		CanEnrol: who.Can(tenancy.RunFleet), Form: sheet.model(), Agent: "agent-1", Factory: "here"}
+	if m.Tools, err = p.connectTools(c, who); err != nil {
+		return err
+	}
 	return web.RenderSecret(c, status, view.ConnectView(view.ConnectPage{Shell: shell, Connect: m}))
+}
+
+// connectTools says how to give a program the tools of a person, and whether one called.
+func (p *tokenPages) connectTools(c echo.Context, who tenancy.Principal) (view.Tools, error) {
+	m := view.Tools{URL: p.ServerURL(c) + links.Tools}
+	use, ok, err := p.Accounts.Tokens.LastTools(c.Request().Context(), who)
+	if ok {
+		m.At, m.Program, m.Token = ui.Ago(use.At, use.Now), use.Program, use.Token
+	}
+	return m, err
 }

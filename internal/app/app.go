@@ -207,6 +207,7 @@ func (a *App) serve(cfg Config) {
 
 	mux := http.NewServeMux()
 	mux.Handle("/api/", apiServer)
+	a.answerTools(mux, apiServer, cfg)
 	mux.Handle("/", handlers.New(pages))
 	guard := func(next http.Handler) http.Handler {
 		return edge.Headers(cfg.Secure(), edge.AllowedHosts(cfg.hosts(), apiServer.Refuse, next))

@@ -7,6 +7,8 @@ const (
 	Members  = "/settings/members"
 	Tokens   = "/settings/tokens"
 	Connect  = "/settings/connect"
+	// Tools is where programs call tools.
+	Tools    = "/mcp"
 	Secrets  = "/settings/secrets"
 	Audit    = "/settings/audit"
 	Dispatch = "/settings/dispatch"

@@ -22,6 +22,7 @@ type Connect struct {
 	Form     TokenForm
 	Agent    string // the agent's and the factory's name in the lines
 	Factory  string
+	Tools    Tools
 }
 
 // environment returns the lines that name the server and the token.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/accounts/workspaces"
+	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -28,6 +29,7 @@ type Service struct {
 	signing    ed25519.PrivateKey
 	revoked    *revocations
 	signed     *lru.Cache[[sha256.Size]byte, *tenancy.Principal] // by the hash of an agent's token
+	tools      *lru.Cache[ids.ID, toolUse]                       // by the token that called
 	now        func() time.Time
 }
 
@@ -37,7 +39,11 @@ func New(d *db.DB, wake Notifier, list *workspaces.Service, signing ed25519.Priv
 	if err != nil {
 		panic(fmt.Sprintf("tokens: %v", err)) // only a size below one is refused
 	}
-	s := &Service{db: d, wake: wake, workspaces: list, signing: signing, revoked: newRevocations(), signed: signed, now: now}
+	used, err := lru.New[ids.ID, toolUse](toolsKept)
+	if err != nil {
+		panic(fmt.Sprintf("tokens: %v", err))
+	}
+	s := &Service{db: d, wake: wake, workspaces: list, signing: signing, revoked: newRevocations(), signed: signed, tools: used, now: now}
 	if wake != nil {
 		wake.Subscribe(RevokedTopics, s.revoked.invalidate)
 	}
