@@ -147,6 +147,7 @@ var limits = []limit{
 
 	{bound{1, tokens.MaxName}, "", "access_token.name"},
 	{bound{none, tokens.MaxFormKey}, "", "access_token.form_key"},
+	{bound{none, tokens.MaxProgram}, "", "access_token.tools_program"},
 	{bound{1, workspaces.MaxName}, "", "workspace.name"},
 	{bound{1, people.MaxName}, "", "account.name"},
 	{bound{people.MinEmail, people.MaxEmail}, "", "account.email invitation.email"},

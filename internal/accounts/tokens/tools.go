@@ -9,8 +9,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// maxProgram bounds the name of a program, in characters.
-const maxProgram = 100
+// MaxProgram bounds the name of a program that calls tools, in characters.
+const MaxProgram = 100
 
 // toolsEvery is how often calls of tools by one token are written down, toolsKept of how many
 // tokens it is known.
@@ -33,8 +33,8 @@ func (s *Service) SeeTools(ctx context.Context, who tenancy.Principal, program s
 	if who.Kind != tenancy.KindPerson {
 		return nil
 	}
-	if program = strings.Map(printable, program); len(program) > maxProgram {
-		program = program[:maxProgram] // of ASCII alone
+	if program = strings.Map(printable, program); len(program) > MaxProgram {
+		program = program[:MaxProgram] // of ASCII alone
 	}
 	now := s.now()
 	last, known := s.tools.Get(who.Token)

@@ -327,8 +327,9 @@ func jobRelease(c *cli) *cobra.Command {
 }
 
 func jobFail(c *cli) *cobra.Command {
-	var reason, kind string
+	var reason, kind, provider string
 	var retryable bool
+	var after int
 	cmd := c.leaseCommand("fail JOB", "Say that the work on a job that you claimed failed", "failJob")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
@@ -336,26 +337,34 @@ func jobFail(c *cli) *cobra.Command {
 		}
 		return c.ends(cmd.Context(), args[0], func(server *api.Client, held lease) (*http.Response, error) {
 			return server.FailJob(cmd.Context(), api.Failure{Job: held.job, Epoch: held.epoch, Error: reason,
-				Kind: &kind, Retryable: &retryable})
+				Kind: &kind, Retryable: &retryable, RetryAfterSeconds: flagValue(cmd, "retry-after", after), Provider: some(provider)})
 		})
 	}
 	cmd.Flags().StringVarP(&reason, "error", "m", "", "what went wrong")
 	cmd.Flags().StringVar(&kind, "kind", "other", "`kind` of failure, as checks_failed or timeout")
 	cmd.Flags().BoolVar(&retryable, "retryable", false, "it is worth trying again")
+	cmd.Flags().IntVar(&after, "retry-after", 0, "with --kind rate_limited: for how many `seconds` the provider takes no requests, 1 to 86400")
+	cmd.Flags().StringVar(&provider, "provider", "", "with --kind rate_limited: `name` of the provider; by default the agent's")
 	return cmd
 }
 
 func jobAsk(c *cli) *cobra.Command {
+	var checkpoint string
 	cmd := c.leaseCommand("ask JOB QUESTION", "Park a job that you claimed with a question to a person", "askQuestion")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		question, err := c.readText(args[1])
 		if err != nil {
 			return err
 		}
+		kept, err := c.readCheckpoint(checkpoint)
+		if err != nil {
+			return err
+		}
 		return c.ends(cmd.Context(), args[0], func(server *api.Client, held lease) (*http.Response, error) {
-			return server.AskQuestion(cmd.Context(), api.Question{Job: held.job, Epoch: held.epoch, Question: question})
+			return server.AskQuestion(cmd.Context(), api.Question{Job: held.job, Epoch: held.epoch, Question: question, Checkpoint: kept})
 		})
 	}
+	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", checkpointHelp)
 	return cmd
 }
 
@@ -386,16 +395,11 @@ func jobProgress(c *cli) *cobra.Command {
 	var step, checkpoint string
 	cmd := c.leaseCommand("progress JOB", "Say how far the work on a job that you claimed is", "reportProgress")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		report := api.ProgressReport{ProgressPercent: flagValue(cmd, "percent", percent), CurrentStep: some(step)}
-		if checkpoint != "" {
-			raw, err := c.fileOrIn(checkpoint)
-			if err != nil {
-				return err
-			}
-			if report.Checkpoint = bytes.TrimSpace(raw); !json.Valid(report.Checkpoint) {
-				return fail(exitUsage, "%s must have a JSON object", checkpoint)
-			}
+		kept, err := c.readCheckpoint(checkpoint)
+		if err != nil {
+			return err
 		}
+		report := api.ProgressReport{ProgressPercent: flagValue(cmd, "percent", percent), CurrentStep: some(step), Checkpoint: kept}
 		return c.printStanding(cmd.Context(), args[0], func(server *api.Client, held lease) (*http.Response, error) {
 			report.Job, report.Epoch = held.job, held.epoch
 			return server.ReportProgress(cmd.Context(), report)
@@ -403,8 +407,25 @@ func jobProgress(c *cli) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&percent, "percent", 0, "how much is done, 0 to 100")
 	cmd.Flags().StringVar(&step, "step", "", "what is done now, in a line")
-	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "`file` with a JSON object that the next attempt is given; - is stdin")
+	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", checkpointHelp)
 	return cmd
+}
+
+const checkpointHelp = "`file` with a JSON object that the next attempt is given; - is stdin"
+
+// readCheckpoint reads the file that --checkpoint names, nil where it names none.
+func (c *cli) readCheckpoint(path string) (json.RawMessage, error) {
+	if path == "" {
+		return nil, nil
+	}
+	raw, err := c.fileOrIn(path)
+	if err != nil {
+		return nil, err
+	}
+	if raw = bytes.TrimSpace(raw); !json.Valid(raw) {
+		return nil, fail(exitUsage, "%s must have a JSON object", path)
+	}
+	return raw, nil
 }
 
 func jobRenew(c *cli) *cobra.Command {

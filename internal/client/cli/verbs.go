@@ -91,7 +91,8 @@ var verbs = []verb{
 	{"budget", "show BUDGET", "Show a budget, by name or id", "listBudgets getBudget", nil, showOne(getBudget, printBudget)},
 
 	{"msg", "inbox", "Show what is in your inbox, without taking it out", "readMessages",
-		[]flag{{"type", "types", "of this `type`; repeatable", nil}, {"", "peek", "", true}, {"", "limit", "", 100}},
+		[]flag{{"type", "types", "of this `type`; repeatable", nil}, {"", "peek", "", true},
+			{"limit", "limit", "how many at most, 1 to 100", 50}},
 		listAll((*api.Client).ReadMessages, printInbox)},
 	{"msg", "thread NAME", "Show a thread; that of a job has the job's key", "readThread", []flag{{"", "limit", "", 200}},
 		listBelow((*api.Client).ReadThread, printMessages)},
