@@ -181,6 +181,7 @@ deps:
 	@tools/ensure-test-deps.sh
 	@tools/ensure-engines.sh
 	@tools/ensure-inspector.sh
+	@tools/ensure-promtool.sh
 
 .PHONY: check-fmt
 check-fmt: $(BIN)/templ
@@ -212,7 +213,7 @@ test-browser: $(BIN)/gotestsum
 # Workers as processes, repositories, and whole lives of jobs and of money.
 .PHONY: test-processes
 test-processes: $(BIN)/gotestsum
-	@tools/run-go-tests.sh processes -count=1 -p 2 -parallel 3 -timeout 15m ./e2e/factory ./e2e/newcomer ./e2e/repositories ./e2e/life ./e2e/ledger
+	@tools/run-go-tests.sh processes -count=1 -p 2 -parallel 3 -timeout 15m ./e2e/factory ./e2e/newcomer ./e2e/repositories ./e2e/life ./e2e/ledger ./e2e/monitoring
 
 .PHONY: test-chaos
 test-chaos: $(BIN)/gotestsum

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 )
 
 // ErrOutcomeUnknown is inside the error of a transaction whose COMMIT got no
@@ -78,6 +79,7 @@ func Fault(err error) error {
 		return serverFault(err, pg)
 	}
 	if lostConnection(err) {
+		metrics.DatabaseErrors.Of("connection").Inc()
 		return unavailable(err)
 	}
 	return err
@@ -93,12 +95,27 @@ func serverFault(err error, pg *pgconn.PgError) error {
 	case pg.Code == stateBadEncoding || pg.Code == stateUntranslatable:
 		return fault.Wrap(err, fault.Malformed, "The text holds a character that cannot be stored.")
 	case pg.Code == stateReadOnly:
+		metrics.DatabaseErrors.Of("read_only").Inc()
 		return readOnly(err)
 	case mayPass(pg.Code):
+		metrics.DatabaseErrors.Of(kindOf(pg.Code)).Inc()
 		return unavailable(err)
 	default:
 		return err
 	}
+}
+
+// kindOf returns what a monitor calls an error that may pass, by its code.
+func kindOf(state string) string {
+	switch {
+	case state == stateLockNotAvailable || strings.HasPrefix(state, "40"):
+		return "lock"
+	case state == stateQueryCanceled || state == stateIdleTimeout:
+		return "timeout"
+	case strings.HasPrefix(state, "53"):
+		return "resources"
+	}
+	return "connection"
 }
 
 // mayPass reports whether the same statement may succeed a little later:
@@ -143,6 +160,7 @@ func readOnly(err error) error {
 }
 
 func outcomeUnknown(err error) error {
+	metrics.DatabaseErrors.Of("outcome_unknown").Inc()
 	return fault.Wrap(errors.Join(ErrOutcomeUnknown, err), fault.Unavailable,
 		"The database did not confirm the change. Look whether it was made before you try again.").
 		With("outcome", "unknown")

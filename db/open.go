@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
+
+	"github.com/fleetboard/fleetboard/internal/metrics"
 )
 
 // The roles that the first migration makes.
@@ -156,6 +158,7 @@ func (d *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	defer cancel()
 	conn, err := d.pool.Acquire(limited)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		metrics.DatabaseErrors.Of("pool").Inc()
 		return nil, unavailable(err)
 	}
 	return conn, err

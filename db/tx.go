@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 )
 
 // Tx is a transaction, as sqlc's queries take it. It ends with the function that it
@@ -166,6 +167,7 @@ func (d *DB) In(ctx context.Context, scope Scope, fn func(tx Tx) error, options 
 // database that is too slow to answer.
 func refuse(ctx context.Context, err error) error {
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		metrics.DatabaseErrors.Of("timeout").Inc()
 		return unavailable(err)
 	}
 	return Fault(err)

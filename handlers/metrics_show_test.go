@@ -18,7 +18,8 @@ import (
 func TestMetricsAreWrittenForAMonitor(t *testing.T) {
 	sample := func(context.Context) (vitals.Sample, error) {
 		return vitals.Sample{Tables: []vitals.Table{{Name: "agent", Live: 10, Dead: 3, Updates: 7, HotUpdates: 6, Vacuums: 2}},
-			OldestTransaction: 90 * time.Second, OldestSnapshot: 1500 * time.Millisecond, SnapshotTransactions: 12, UnseenSessions: 1}, nil
+			OldestTransaction: 90 * time.Second, OldestSnapshot: 1500 * time.Millisecond, SnapshotTransactions: 12, UnseenSessions: 1,
+			Jobs: map[string]int64{"ready": 7}, Leases: vitals.Leases{All: 5, Overdue: 2, LongestOverdue: 90 * time.Second}, Led: true}, nil
 	}
 	w := httptest.NewRecorder()
 	handlers.Metrics(sample, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -31,6 +32,8 @@ func TestMetricsAreWrittenForAMonitor(t *testing.T) {
 		`fleetboard_table_vacuums_total{table="agent"} 2`, `# TYPE fleetboard_table_dead_rows gauge`,
 		`fleetboard_oldest_transaction_seconds 90`, `fleetboard_oldest_snapshot_seconds 1.5`,
 		`fleetboard_oldest_snapshot_transactions 12`, `fleetboard_unseen_sessions 1`,
+		`fleetboard_database_up 1`, `fleetboard_jobs{status="ready"} 7`, `fleetboard_jobs{status="failed"} 0`,
+		`fleetboard_leases_overdue 2`, `fleetboard_lease_longest_overdue_seconds 90`, `fleetboard_coordinator_active 1`,
 	} {
 		if !strings.Contains(w.Body.String(), line+"\n") {
 			t.Errorf("no line %s in\n%s", line, w.Body)
@@ -38,12 +41,15 @@ func TestMetricsAreWrittenForAMonitor(t *testing.T) {
 	}
 }
 
+// A monitor still learns what the process counts, and that the database is away.
 func TestMetricsOfADatabaseThatIsAway(t *testing.T) {
 	away := func(context.Context) (vitals.Sample, error) { return vitals.Sample{}, errors.New("gone") }
 	w := httptest.NewRecorder()
 	handlers.Metrics(away, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	if w.Code != http.StatusServiceUnavailable || strings.Contains(w.Body.String(), "gone") {
-		t.Errorf("status %d: %s", w.Code, w.Body)
+	text := w.Body.String()
+	if w.Code != http.StatusOK || strings.Contains(text, "gone") || !strings.Contains(text, "\nfleetboard_database_up 0\n") ||
+		!strings.Contains(text, "\nfleetboard_claims_waiting ") || strings.Contains(text, "fleetboard_jobs{") {
+		t.Errorf("status %d: %s", w.Code, text)
 	}
 }
 

@@ -20,6 +20,35 @@ func (q *Queries) AnalyzeGrownTables(ctx context.Context, db DBTX) (int, error) 
 	return counted, err
 }
 
+const budgetTotals = `-- name: BudgetTotals :many
+SELECT b.verdict::text AS verdict, count(*)::bigint AS budgets FROM budget b WHERE b.removed_at IS NULL GROUP BY b.verdict
+`
+
+type BudgetTotalsRow struct {
+	Verdict string
+	Budgets int64
+}
+
+func (q *Queries) BudgetTotals(ctx context.Context, db DBTX) ([]BudgetTotalsRow, error) {
+	rows, err := db.Query(ctx, budgetTotals)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BudgetTotalsRow{}
+	for rows.Next() {
+		var i BudgetTotalsRow
+		if err := rows.Scan(&i.Verdict, &i.Budgets); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const databaseAge = `-- name: DatabaseAge :one
 SELECT oldest_transaction_seconds::float8 AS oldest_transaction_seconds, oldest_snapshot_seconds::float8 AS oldest_snapshot_seconds,
     oldest_snapshot_transactions::bigint AS oldest_snapshot_transactions, unseen_sessions::int AS unseen_sessions
@@ -45,9 +74,140 @@ func (q *Queries) DatabaseAge(ctx context.Context, db DBTX) (DatabaseAgeRow, err
 	return i, err
 }
 
+const fleetTotals = `-- name: FleetTotals :one
+WITH a AS MATERIALIZED (
+    SELECT x.workspace_id, x.factory_id, agent_health(x.last_heartbeat_at, x.dead_after_seconds, clock_timestamp()) AS health
+    FROM agent x WHERE x.terminated_at IS NULL
+), f AS MATERIALIZED (
+    SELECT a.workspace_id, a.factory_id, bool_or(a.health <> 'dead') AS lives FROM a GROUP BY a.workspace_id, a.factory_id
+), h AS (
+    SELECT count(*) FILTER (WHERE a.health = 'healthy') AS healthy, count(*) FILTER (WHERE a.health = 'warn') AS warn,
+        count(*) FILTER (WHERE a.health = 'stale') AS stale, count(*) FILTER (WHERE a.health = 'dead') AS dead FROM a
+), t AS (
+    SELECT count(*) FILTER (WHERE f.lives) AS alive, count(*) FILTER (WHERE NOT f.lives) AS gone,
+        coalesce(sum(y.seats) FILTER (WHERE f.lives), 0) AS seats
+    FROM f LEFT JOIN factory y ON y.workspace_id = f.workspace_id AND y.id = f.factory_id
+)
+SELECT h.healthy::bigint AS healthy, h.warn::bigint AS warn, h.stale::bigint AS stale, h.dead::bigint AS dead,
+    t.alive::bigint AS factories_alive, t.gone::bigint AS factories_dead, t.seats::bigint AS seats FROM h, t
+`
+
+type FleetTotalsRow struct {
+	Healthy        int64
+	Warn           int64
+	Stale          int64
+	Dead           int64
+	FactoriesAlive int64
+	FactoriesDead  int64
+	Seats          int64
+}
+
+// The agents that nobody has ended, by their health; the factories of which one lives, with their
+// seats, and those of which none does.
+func (q *Queries) FleetTotals(ctx context.Context, db DBTX) (FleetTotalsRow, error) {
+	row := db.QueryRow(ctx, fleetTotals)
+	var i FleetTotalsRow
+	err := row.Scan(
+		&i.Healthy,
+		&i.Warn,
+		&i.Stale,
+		&i.Dead,
+		&i.FactoriesAlive,
+		&i.FactoriesDead,
+		&i.Seats,
+	)
+	return i, err
+}
+
+const jobTotals = `-- name: JobTotals :many
+SELECT c.status::text AS status, sum(c.jobs)::bigint AS jobs FROM (
+    SELECT s.status, s.jobs FROM job_count s
+    UNION ALL
+    (SELECT n.status, n.jobs FROM job_count_change n LIMIT 100000)
+) c GROUP BY c.status
+`
+
+type JobTotalsRow struct {
+	Status string
+	Jobs   int64
+}
+
+// How many jobs of all workspaces stand in each status. Of the changes that nobody has summed up yet
+// no more are read than the coordinator sums up in a minute.
+func (q *Queries) JobTotals(ctx context.Context, db DBTX) ([]JobTotalsRow, error) {
+	rows, err := db.Query(ctx, jobTotals)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobTotalsRow{}
+	for rows.Next() {
+		var i JobTotalsRow
+		if err := rows.Scan(&i.Status, &i.Jobs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const leadershipTotals = `-- name: LeadershipTotals :one
+SELECT coalesce(l.expires_at > clock_timestamp(), false)::boolean AS active,
+    greatest(coalesce(extract(epoch FROM clock_timestamp() - coalesce(l.last_cycle_at, l.acquired_at)), 0), 0)::float8 AS cycle_age_seconds,
+    (SELECT count(*) FROM server s WHERE s.seen_at > clock_timestamp() - make_interval(secs => $1::float8))::bigint AS servers
+FROM (SELECT 1) one LEFT JOIN leadership l ON l.name = 'coordinator'
+`
+
+type LeadershipTotalsRow struct {
+	Active          bool
+	CycleAgeSeconds float64
+	Servers         int64
+}
+
+// Whether somebody leads, for how many seconds nobody has finished a cycle, and how many servers
+// were seen lately.
+func (q *Queries) LeadershipTotals(ctx context.Context, db DBTX, latelySeconds float64) (LeadershipTotalsRow, error) {
+	row := db.QueryRow(ctx, leadershipTotals, latelySeconds)
+	var i LeadershipTotalsRow
+	err := row.Scan(&i.Active, &i.CycleAgeSeconds, &i.Servers)
+	return i, err
+}
+
+const leaseTotals = `-- name: LeaseTotals :one
+SELECT count(*)::bigint AS leases, (count(*) FILTER (WHERE NOT l.follows))::bigint AS seats,
+    (count(*) FILTER (WHERE l.expires_at <= clock_timestamp()))::bigint AS overdue,
+    greatest(coalesce(extract(epoch FROM clock_timestamp() - min(l.expires_at)), 0), 0)::float8 AS overdue_seconds
+FROM job_lease l
+`
+
+type LeaseTotalsRow struct {
+	Leases         int64
+	Seats          int64
+	Overdue        int64
+	OverdueSeconds float64
+}
+
+// How many leases there are, how many of them take a seat, how many have run out, and since when the
+// first of those.
+func (q *Queries) LeaseTotals(ctx context.Context, db DBTX) (LeaseTotalsRow, error) {
+	row := db.QueryRow(ctx, leaseTotals)
+	var i LeaseTotalsRow
+	err := row.Scan(
+		&i.Leases,
+		&i.Seats,
+		&i.Overdue,
+		&i.OverdueSeconds,
+	)
+	return i, err
+}
+
 const tableVitals = `-- name: TableVitals :many
 SELECT s.relname::text AS name, coalesce(s.n_live_tup, 0)::bigint AS live, coalesce(s.n_dead_tup, 0)::bigint AS dead,
     coalesce(s.n_tup_upd, 0)::bigint AS updates, coalesce(s.n_tup_hot_upd, 0)::bigint AS hot_updates,
+    coalesce(s.n_tup_ins, 0)::bigint AS inserts,
     (coalesce(s.vacuum_count, 0) + coalesce(s.autovacuum_count, 0))::bigint AS vacuums
 FROM pg_catalog.pg_stat_user_tables s
 WHERE s.schemaname = 'public'
@@ -61,6 +221,7 @@ type TableVitalsRow struct {
 	Dead       int64
 	Updates    int64
 	HotUpdates int64
+	Inserts    int64
 	Vacuums    int64
 }
 
@@ -80,6 +241,7 @@ func (q *Queries) TableVitals(ctx context.Context, db DBTX) ([]TableVitalsRow, e
 			&i.Dead,
 			&i.Updates,
 			&i.HotUpdates,
+			&i.Inserts,
 			&i.Vacuums,
 		); err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/signal"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
@@ -51,10 +52,13 @@ func NewStreams(s *web.Site) *Streams { return &Streams{site: s, open: quota.New
 func Serve[T any](s *Streams, c echo.Context, who tenancy.Principal, prepare func() (feed Feed[T], done func(), err error)) error {
 	leave, full := s.open.Enter(askers(who, s.site.Servers.Count())...)
 	if full != nil {
+		metrics.StreamsRefused.Inc()
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(int(heartbeatEvery/time.Second)))
 		return c.String(http.StatusServiceUnavailable, "Too many live pages are open.\n")
 	}
 	defer leave()
+	metrics.PageStreams.Inc()
+	defer metrics.PageStreams.Dec()
 	ctx := c.Request().Context()
 	feed, done, err := prepare()
 	if err != nil {

@@ -212,7 +212,7 @@ func (a *App) serve(cfg Config) {
 	guard := func(next http.Handler) http.Handler {
 		return edge.Headers(cfg.Secure(), edge.AllowedHosts(cfg.hosts(), apiServer.Refuse, next))
 	}
-	a.server = a.httpServer(guard(mux))
+	a.server = a.httpServer(edge.Count(guard(mux)))
 	tasks := []runloop.Task{
 		{Name: "notifier", Run: a.services.Wake.Run},
 		{Name: "offers", Run: a.services.Announce.Run},
@@ -225,7 +225,7 @@ func (a *App) serve(cfg Config) {
 	}
 	tasks = append(tasks, a.answerKEDA()...)
 	tasks = append(tasks, a.keepBackups(cfg)...)
-	a.run(append(tasks, a.answerMetrics(mux, guard)...)...)
+	a.run(append(tasks, a.answerMetrics(cfg, mux, guard)...)...)
 }
 
 // httpServer returns a server with time limits for its clients.

@@ -26,8 +26,8 @@ func (a *App) listenForMetrics(ctx context.Context, address string) (err error) 
 
 // answerMetrics answers /metrics. With an address of its own it does so to whoever reaches it,
 // behind guard, in the task that it returns; else on mux, to this machine only.
-func (a *App) answerMetrics(mux *http.ServeMux, guard func(http.Handler) http.Handler) []runloop.Task {
-	metrics := handlers.Metrics(edge.NewProbe(0, vitals.New(a.db).Sample).Get, a.log)
+func (a *App) answerMetrics(cfg Config, mux *http.ServeMux, guard func(http.Handler) http.Handler) []runloop.Task {
+	metrics := handlers.Metrics(edge.NewProbe(0, vitals.New(a.db).Sample).Get, a.log, processFigures{a, a.backupStatus(cfg)})
 	if a.metrics == nil {
 		mux.Handle("/metrics", handlers.OnlyLocal(metrics))
 		return nil

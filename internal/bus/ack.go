@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -94,6 +95,7 @@ func (s *Service) Nack(ctx context.Context, who tenancy.Principal, seq int64, re
 		return err
 	}, db.ByIndex)
 	if err == nil && dead {
+		metrics.MessagesDead.Inc()
 		s.wake.Publish(Topic(who.Workspace))
 	}
 	return dead, err

@@ -15,6 +15,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/redact"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -66,7 +67,10 @@ func (s *Service) execSends(ctx context.Context, tx db.Tx, workspace ids.ID, ite
 	if p.written == 0 {
 		return nil, batch.ErrNothingWritten
 	}
-	return func() { s.notifyReaders(workspace, p.inboxes) }, nil
+	return func() {
+		metrics.MessagesSent.Add(float64(p.written))
+		s.notifyReaders(workspace, p.inboxes)
+	}, nil
 }
 
 // run writes the messages of the calls. The error is one of all of them; each call has its own in

@@ -10,6 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 )
 
 // readerRow is an agent that reads or sends.
@@ -48,6 +49,7 @@ func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r read
 	}
 	for _, row := range rows {
 		if row.Dead {
+			metrics.MessagesDead.Inc()
 			continue
 		}
 		m := messageFrom(row.Message, &row.JobKey)

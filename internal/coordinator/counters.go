@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
@@ -78,6 +79,7 @@ func (c *counters) add(what counter, n int) {
 	if n <= 0 {
 		return
 	}
+	metrics.CoordinatorWork.Of(string(what)).Add(float64(n))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all[what] += int64(n)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/leadership"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/runloop"
 )
 
@@ -170,6 +171,7 @@ type term struct {
 
 // lead does the coordinator's work until ctx ends.
 func (s *Service) lead(ctx context.Context, t *leadership.Term) {
+	metrics.CoordinatorTerms.Inc()
 	led := &term{Service: s, Term: t, counters: newCounters()}
 	led.writeServerLine(ctx, levelInfo, "Leads from now on.")
 	_ = runloop.Run(ctx, s.log, led.loops()...)

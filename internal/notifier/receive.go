@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/fleetboard/fleetboard/internal/metrics"
 )
 
 // Status is how topics of other processes reach this one.
@@ -72,12 +74,14 @@ func (r receiver) Disconnected(err error) {
 	r.link.connected, r.link.interrupted = false, true
 	r.mu.Unlock()
 	if !before.interrupted {
+		metrics.Interruptions.Inc()
 		r.log.Warn("receiving notifications was interrupted", "error", err)
 	}
 }
 
 // Receive delivers the topics of a message.
 func (r receiver) Receive(message string) {
+	metrics.WakeUpsReceived.Inc()
 	r.mu.Lock()
 	r.link.lastMessageAt = time.Now()
 	r.mu.Unlock()

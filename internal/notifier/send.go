@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
@@ -78,6 +79,8 @@ func (n *Notifier) flush(ctx context.Context) error {
 	err := n.transport.Send(limited, encode(n.instance, topics))
 	if err != nil {
 		n.putBack(topics)
+		return err
 	}
-	return err
+	metrics.WakeUpsSent.Add(float64(len(topics)))
+	return nil
 }

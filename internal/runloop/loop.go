@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 )
 
 // defaultTimeout bounds a cycle of a loop without a timeout.
@@ -46,12 +47,14 @@ func Run(ctx context.Context, log *slog.Logger, loops ...Loop) error {
 }
 
 func (l Loop) run(ctx context.Context, log *slog.Logger) {
-	outcomes := reporter{log: log}
+	outcomes, cycles := reporter{log: log}, metrics.LoopOf(l.Name)
 	for ctx.Err() == nil {
+		began := time.Now()
 		err := l.cycle(ctx)
 		if ctx.Err() != nil {
 			return
 		}
+		cycles.Count(began, err)
 		outcomes.note(err)
 		kick := l.Kick
 		if err != nil {

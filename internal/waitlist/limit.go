@@ -1,7 +1,10 @@
 package waitlist
 
 import (
+	"sync"
+
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
@@ -23,5 +26,6 @@ func (w *List) Admit(who tenancy.Principal) (leave func(), err error) {
 	if full != nil {
 		return nil, fault.New(fault.TooMany, "%d calls of this %s wait already. Wait for the answer to one of them.", full.Most, full.What)
 	}
-	return leave, nil
+	metrics.ClaimsWaiting.Inc()
+	return sync.OnceFunc(func() { metrics.ClaimsWaiting.Dec(); leave() }), nil
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
@@ -36,6 +37,7 @@ func (l *Streams) Open(who tenancy.Principal, servers int, end End) (*Stream, er
 	shares := quota.Shares{Asker: int64(l.PerAsker), Enrolment: workspace / 2, Workspace: workspace}.Among(servers)
 	leave, full := l.open.Enter(quota.Askers(who, shares)...)
 	if full != nil {
+		metrics.StreamsRefused.Inc()
 		return nil, fault.New(fault.TooMany, "%d streams of this %s are open; end one of them first.", full.Most, full.What).
 			With("retry_after", int(l.Beat.Seconds()))
 	}

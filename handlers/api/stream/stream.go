@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -32,6 +33,8 @@ type End struct {
 // server, which end the context of send. The place of the stream is free then.
 func (s *Stream) Serve(ctx context.Context, w http.ResponseWriter, send func(context.Context, *Writer) error) error {
 	defer s.leave()
+	metrics.APIStreams.Inc()
+	defer metrics.APIStreams.Dec()
 	out := begin(w, s.limits.Write)
 	// The end has a time of its own: that of the last piece may be over.
 	defer out.allowTime()

@@ -25,6 +25,27 @@ type Sample struct {
 	// UnseenSessions are those of other logins, of which nothing is known because
 	// the owner is no member of pg_read_all_stats.
 	UnseenSessions int
+
+	// Jobs are by status, Budgets by the verdict of their projection, Agents that nobody has ended by
+	// their health, and Factories by whether an agent of theirs lives ("alive", "dead").
+	Jobs, Budgets, Agents, Factories map[string]int64
+	// Seats are those of the living factories.
+	Seats  int64
+	Leases Leases
+	// Led is true while somebody leads, CycleAge how old the last cycle is, Servers how many live.
+	Led      bool
+	CycleAge time.Duration
+	Servers  int64
+}
+
+// Leases are those of all workspaces.
+type Leases struct {
+	All int64
+	// Seats are those that take one.
+	Seats int64
+	// Overdue are those that have run out and were not taken back yet, the longest for so long.
+	Overdue        int64
+	LongestOverdue time.Duration
 }
 
 // Table is what PostgreSQL counted of one table. Live and Dead are its estimates.
@@ -32,6 +53,7 @@ type Table struct {
 	Name                string
 	Live, Dead          int64
 	Updates, HotUpdates int64
+	Inserts             int64
 	Vacuums             int64
 }
 
@@ -46,8 +68,8 @@ type Service struct {
 // New returns the vitals of the database d.
 func New(d *db.DB) *Service { return &Service{db: d} }
 
-// Sample gives a sample that is at most a few seconds old. It reads counters only,
-// no row of any table.
+// Sample gives a sample that is at most a few seconds old. It reads counters, and tables that
+// have a row for each product, agent, budget or lease: nothing that grows with the jobs there ever were.
 func (s *Service) Sample(ctx context.Context) (Sample, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/transport"
 )
@@ -34,7 +35,11 @@ type DeadOffer struct {
 
 // Dead keeps an offer as dead, unless its job was taken or has changed.
 func (s *Service) Dead(ctx context.Context, o transport.Offer, deliveries int) error {
-	return s.db.In(ctx, db.Workspace(o.Workspace), func(tx db.Tx) error { return insertTx(ctx, tx, o, deliveries) })
+	err := s.db.In(ctx, db.Workspace(o.Workspace), func(tx db.Tx) error { return insertTx(ctx, tx, o, deliveries) })
+	if err == nil {
+		metrics.DeadOffers.Inc()
+	}
+	return err
 }
 
 // DeadOffers returns dead offers before an id, 0 for the newest, the newest first. They are for people

@@ -14,6 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/spend/prices"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/waitlist"
@@ -159,6 +160,7 @@ func (b *claimBatch) notify() {
 		b.s.effects.Publish(b.workspace, nil)
 	}
 	if len(given) > 0 {
+		metrics.ClaimedJobs.Add(float64(len(given)))
 		b.s.effects.Publish(b.workspace, nil, given...)
 	}
 	for _, agent := range b.countedAgents {

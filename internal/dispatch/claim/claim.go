@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
@@ -55,6 +56,24 @@ type Result = lease.Claimed
 // Faults: Validation; Superseded for a boot that was replaced; for a named job
 // NotFound and NotClaimable; TooMany where too many claims of the agent wait.
 func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) (Result, error) {
+	result, err := s.claim(ctx, who, in)
+	countAnswer(result, err)
+	return result, err
+}
+
+// countAnswer counts what a claim got.
+func countAnswer(result Result, err error) {
+	switch {
+	case err != nil:
+		metrics.Claims.Of(metrics.Refused).Inc()
+	case len(result.Jobs) > 0:
+		metrics.Claims.Of(metrics.Claimed).Inc()
+	default:
+		metrics.Claims.Of(result.Reason).Inc()
+	}
+}
+
+func (s *Service) claim(ctx context.Context, who tenancy.Principal, in Request) (Result, error) {
 	if err := lease.RequireAgent(who); err != nil {
 		return Result{}, err
 	}
@@ -69,7 +88,9 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) 
 	tries := 0
 	budgetShort := false // a try failed since a budget had too little left
 	for {
+		began := time.Now()
 		result, err := s.claims.Do(ctx, who.Workspace, call)
+		metrics.ClaimTime.Observe(time.Since(began).Seconds())
 		if err != nil {
 			return Result{}, err
 		}

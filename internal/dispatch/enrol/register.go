@@ -14,6 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -47,6 +48,7 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	if err := s.db.In(ctx, db.Workspace(who.Workspace), r.run); err != nil {
 		return Registered{}, err
 	}
+	metrics.Registrations.Inc()
 	s.waiters.Forget(r.saved.ID)
 	s.forgetOutdated(r.outdated)
 	if r.endsTokens || len(r.outdated) > 0 {

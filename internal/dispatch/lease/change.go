@@ -3,6 +3,7 @@ package lease
 import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 )
 
 // Change is a job before and after something was done to it.
@@ -58,4 +59,18 @@ func FreedSeats(list ...Change) []ids.ID {
 		}
 	}
 	return factories
+}
+
+// count counts a change that was committed.
+func (c Change) count() {
+	if c.FreesSeat() {
+		metrics.LeasesEnded.Inc()
+	}
+	if c.Before.Status.Finished() || !c.After.Status.Finished() {
+		return
+	}
+	metrics.JobsEnded.Of(string(c.After.Status)).Inc()
+	if c.After.Status == jobs.Failed && (c.After.FailureCount > c.After.MaxRetries || c.After.LostCount > c.After.MaxLost) {
+		metrics.Exhausted.Inc()
+	}
 }

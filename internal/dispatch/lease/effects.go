@@ -60,6 +60,7 @@ func (e *Effects) Notify(workspace ids.ID, list ...Change) {
 	}
 	changed := make([]jobs.Job, 0, len(list))
 	for _, c := range list {
+		c.count()
 		changed = append(changed, c.After)
 	}
 	e.Publish(workspace, FreedSeats(list...), changed...)

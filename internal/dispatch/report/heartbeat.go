@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/metrics"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -67,6 +68,18 @@ type HeartbeatResult struct {
 //
 // Faults: Forbidden for another agent's name; Superseded; Validation.
 func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Heartbeat) (HeartbeatResult, error) {
+	began := time.Now()
+	result, err := s.heartbeat(ctx, who, in)
+	metrics.BeatTime.Observe(time.Since(began).Seconds())
+	if err != nil {
+		metrics.Heartbeats.Of(metrics.Refused).Inc()
+	} else {
+		metrics.Heartbeats.Of("ok").Inc()
+	}
+	return result, err
+}
+
+func (s *Service) heartbeat(ctx context.Context, who tenancy.Principal, in Heartbeat) (HeartbeatResult, error) {
 	in.BootID = s.enrolment.KeptBoot(in.BootID, who.Boot)
 	if err := in.check(who); err != nil {
 		return HeartbeatResult{}, err

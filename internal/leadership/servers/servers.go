@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	// seeEvery is how often a server says that it lives, liveFor how long that is believed.
+	// seeEvery is how often a server says that it lives.
 	seeEvery = 5 * time.Second
-	liveFor  = 15 * time.Second
+	// Lately is for how long that is believed.
+	Lately = 15 * time.Second
 )
 
 // NewName returns a name that no other life of a server has: host, process id and a few random

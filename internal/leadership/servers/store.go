@@ -26,7 +26,7 @@ func (l *List) see(ctx context.Context) error {
 		if err := q.ServerSee(ctx, tx, l.name, l.version); err != nil {
 			return err
 		}
-		rows, err := q.ServerList(ctx, tx, liveFor.Seconds())
+		rows, err := q.ServerList(ctx, tx, Lately.Seconds())
 		for _, r := range rows {
 			live = append(live, Server{Name: r.Name, Version: r.Version, Since: r.StartedAt})
 		}
