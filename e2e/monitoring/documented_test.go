@@ -19,8 +19,7 @@ const (
 // The documents list each figure that a server exposes, with what it is of: what a server leaves out
 // while its database is away is the database's.
 func TestFiguresAreDocumented(t *testing.T) {
-	to := openDir(t)
-	w := start(t, map[string]string{"FLEETBOARD_DATA_DIR": openDir(t) + "/data", "DATABASE_URL": "", "FLEETBOARD_BACKUP_URL": to + "/backups"})
+	w := start(t, map[string]string{"FLEETBOARD_DATA_DIR": openDir(t) + "/data", "DATABASE_URL": "", "FLEETBOARD_BACKUP_URL": openDir(t)})
 	w.until("a backup was made", func(s series) bool {
 		return value(s, "fleetboard_backup_age_seconds") >= 0 && value(s, "fleetboard_archive_age_seconds") >= 0
 	})

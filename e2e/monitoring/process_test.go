@@ -41,6 +41,9 @@ func TestAStoppedBusIsTold(t *testing.T) {
 // Backups that cannot be made are told.
 func TestFailingBackupsAreTold(t *testing.T) {
 	to := filepath.Join(openDir(t), "backups")
+	if err := os.Mkdir(to, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	w := start(t, map[string]string{"FLEETBOARD_DATA_DIR": filepath.Join(openDir(t), "data"), "DATABASE_URL": "", "FLEETBOARD_BACKUP_URL": to})
 	well := w.until("a backup was made", func(s series) bool {
 		return value(s, "fleetboard_backup_problem") == 0 && value(s, "fleetboard_backup_age_seconds") >= 0 && value(s, "fleetboard_archive_age_seconds") >= 0

@@ -22,10 +22,13 @@ var shares = quota.Shares{Asker: MaxAgentClaims, Enrolment: MaxEnrolmentClaims, 
 
 // Admit counts one more call that waits; leave takes it back. Fault: TooMany.
 func (w *List) Admit(who tenancy.Principal) (leave func(), err error) {
-	leave, full := w.waits.Enter(quota.Askers(who, shares.Among(w.Servers.Count()))...)
+	left, full := w.waits.Enter(quota.Askers(who, shares.Among(w.Servers.Count()))...)
 	if full != nil {
 		return nil, fault.New(fault.TooMany, "%d calls of this %s wait already. Wait for the answer to one of them.", full.Most, full.What)
 	}
 	metrics.ClaimsWaiting.Inc()
-	return sync.OnceFunc(func() { metrics.ClaimsWaiting.Dec(); leave() }), nil
+	return sync.OnceFunc(func() {
+		metrics.ClaimsWaiting.Dec()
+		left()
+	}), nil
 }
