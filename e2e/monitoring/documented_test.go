@@ -55,7 +55,7 @@ func TestFiguresAreDocumented(t *testing.T) {
 	if !*update {
 		t.Fatalf("the table is out of date; run go test ./e2e/monitoring -run TestFiguresAreDocumented -update. It must be:\n%s", b.String())
 	}
-	if err := os.WriteFile(operating, []byte(before+b.String()+after), 0o644); err != nil { //nolint:gosec // a document
+	if err := os.WriteFile(operating, []byte(before+b.String()+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
