@@ -101,11 +101,12 @@ soak:
 	@set -e; for target in $(FUZZ); do \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime "$${FLEETBOARD_FUZZ_TIME:-60s}" "./$${target%:*}"; done
 
-## chaos: five minutes of kills, stops and crashes, of servers, of workers and of a NATS cluster, and ten upgrades beside the version before (FLEETBOARD_CHAOS_SECONDS, FLEETBOARD_CHAOS_SEED, FLEETBOARD_CHAOS_JOBS, FLEETBOARD_UPGRADE_ROUNDS, FLEETBOARD_UPGRADE_FROM)
+## chaos: five minutes of kills, stops and crashes, of servers, of workers and of a NATS cluster, and ten upgrades beside the version before (FLEETBOARD_CHAOS_SECONDS, FLEETBOARD_CHAOS_SEED, FLEETBOARD_CHAOS_JOBS, FLEETBOARD_UPGRADE_ROUNDS, FLEETBOARD_UPGRADE_FROM, FLEETBOARD_WEBHOOK_KILLS)
 .PHONY: chaos
 chaos:
 	@FLEETBOARD_CHAOS_SECONDS=$${FLEETBOARD_CHAOS_SECONDS:-300} FLEETBOARD_CHAOS_JOBS=$${FLEETBOARD_CHAOS_JOBS:-5000} \
-		FLEETBOARD_UPGRADE_ROUNDS=$${FLEETBOARD_UPGRADE_ROUNDS:-10} go test -count=1 -v -timeout 40m ./e2e/chaos
+		FLEETBOARD_UPGRADE_ROUNDS=$${FLEETBOARD_UPGRADE_ROUNDS:-10} FLEETBOARD_WEBHOOK_KILLS=$${FLEETBOARD_WEBHOOK_KILLS:-50} \
+		go test -count=1 -v -timeout 40m ./e2e/chaos
 	@FLEETBOARD_CHAOS_SECONDS=$${FLEETBOARD_CHAOS_SECONDS:-300} go test -count=1 -v -timeout 30m -run ThirtyJobs ./e2e/factory
 
 ## generate: bring all generated files up to date

@@ -241,6 +241,12 @@ const (
 	MaxNewPriceProvider                     = 64
 	MaxNewPriceSource                       = 500
 	MaxNewPricesPrices                      = 200
+	MaxNewWebhookProducts                   = 100
+	MaxNewWebhookProductsItem               = 64
+	MaxNewWebhookSecret                     = 100
+	MaxNewWebhookTypes                      = 100
+	MaxNewWebhookTypesItem                  = 64
+	MaxNewWebhookURL                        = 2000
 	MinNextRequestMax                       = 1
 	MaxNextRequestMax                       = 100
 	MaxNextRequestRequestID                 = 255
@@ -332,4 +338,14 @@ const (
 	MaxUsageReportEntries                   = 200
 	MinUsageReportEpoch                     = 1
 	MaxUsageReportJob                       = 64
+	MinWebhookVersion                       = 1
+	MaxWebhookVersion                       = 2147483647
+	MaxWebhookPatchProducts                 = 100
+	MaxWebhookPatchProductsItem             = 64
+	MaxWebhookPatchTypes                    = 100
+	MaxWebhookPatchTypesItem                = 64
+	MaxWebhookPatchURL                      = 2000
+	MinWebhookPatchVersion                  = 1
+	MaxWebhookPatchVersion                  = 2147483647
+	MaxWebhookRotationOverlapHours          = 168
 )

@@ -22,6 +22,7 @@ const (
 type named struct {
 	filled, spent                        int
 	wide, budget, another, message, blob string
+	webhook                              string
 	position                             string // of the export
 	leases                               []lease
 }
@@ -274,11 +275,20 @@ func messageInputs(n *named) map[string]worst {
 		"discardDeadLetter": send("none that is dead", "POST", "/messages/dead/"+n.message+"/discard", ``),
 		"getMessage":        get("one", "/messages/"+n.message),
 		"listExports":       get("all", "/exports"),
-		"createExport":      send("the same", "POST", "/exports", `{"name":"spare","source":"events"}`),
-		"deleteExport":      send("none that is there", "DELETE", "/exports/x{n}?confirm=x{n}", ``),
-		"resetExport":       send("to the beginning", "POST", "/exports/spare/reset", `{"position":""}`),
-		"readExport":        get("200 events, from the beginning", "/exports/spare/next?limit=200"),
-		"ackExport":         send("the same", "POST", "/exports/spare/ack", `{"position":"`+n.position+`"}`),
+		"listWebhooks":      get("all", "/webhooks"),
+		"createWebhook": send("100 products that are not there", "POST", "/webhooks",
+			`{"url":"https://93.184.215.14/{n}","products":`+list(100, `"none-{i}"`)+`}`),
+		"patchWebhook":          send("pause, of a version that is past", "PATCH", "/webhooks/"+n.webhook, `{"version":1000000,"state":"paused"}`),
+		"deleteWebhook":         send("none that is there", "DELETE", "/webhooks/01900005-0000-7000-8000-000000000000", ``),
+		"rotateWebhook":         send("one", "POST", "/webhooks/"+n.webhook+"/rotate", `{"overlap_hours":1}`),
+		"testWebhook":           send("one", "POST", "/webhooks/"+n.webhook+"/test", ``),
+		"listWebhookDeliveries": get("200", "/webhooks/"+n.webhook+"/deliveries?limit=200"),
+		"redeliver":             send("none that is there", "POST", "/deliveries/01900005-0000-7000-8000-000000000000/redeliver", ``),
+		"createExport":          send("the same", "POST", "/exports", `{"name":"spare","source":"events"}`),
+		"deleteExport":          send("none that is there", "DELETE", "/exports/x{n}?confirm=x{n}", ``),
+		"resetExport":           send("to the beginning", "POST", "/exports/spare/reset", `{"position":""}`),
+		"readExport":            get("200 events, from the beginning", "/exports/spare/next?limit=200"),
+		"ackExport":             send("the same", "POST", "/exports/spare/ack", `{"position":"`+n.position+`"}`),
 	}
 }
 

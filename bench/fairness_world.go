@@ -202,6 +202,7 @@ func (f *fair) names(ctx context.Context, enrol, owner *caller) (*named, error) 
 		{"POST", "/messages", `{"type":"custom.x","to":{"role":"orchestrator"},"correlation_id":"spare"}`,
 			http.StatusCreated, &n.message, "id"},
 		{"POST", "/jobs", wideJob(), http.StatusCreated, &n.wide, "key"},
+		{"POST", "/webhooks", `{"url":"https://hooks.invalid/","types":["webhook.disabled"]}`, http.StatusCreated, nil, ""},
 	} {
 		got, err := owner.must(one.method, "/api/v1"+one.path, []byte(one.body), one.status, http.StatusOK)
 		if err != nil {
@@ -213,7 +214,16 @@ func (f *fair) names(ctx context.Context, enrol, owner *caller) (*named, error) 
 			}
 		}
 	}
-	got, err := owner.must(http.MethodGet, "/api/v1/exports/spare/next?limit=1", nil, http.StatusOK)
+	got, err := owner.must(http.MethodGet, "/api/v1/webhooks", nil, http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	var hooks struct{ Items []struct{ ID string } }
+	if err := json.Unmarshal(got.body, &hooks); err != nil {
+		return nil, err
+	}
+	n.webhook = hooks.Items[0].ID
+	got, err = owner.must(http.MethodGet, "/api/v1/exports/spare/next?limit=1", nil, http.StatusOK)
 	if err != nil {
 		return nil, err
 	}

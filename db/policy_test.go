@@ -166,6 +166,7 @@ var systemReads = []string{
 	"revocation: at floor reason subject workspace_id",
 	"server: seen_at",
 	"usage_pricing: workspace_id",
+	"webhook: id workspace_id",
 	"workspace: id slug",
 	"workspace_key: id retired_at server_key workspace_id",
 }

@@ -63,6 +63,8 @@ var pages = map[string]string{
 	"members":     "/settings/members",
 	"tokens":      "/settings/tokens",
 	"token-new":   "/settings/tokens/new",
+	"webhooks":    "/settings/webhooks",
+	"webhook-new": "/settings/webhooks/new",
 	"connect":     "/settings/connect",
 	"workspace":   "/settings/workspace",
 	"secrets":     "/settings/secrets",

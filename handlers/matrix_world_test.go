@@ -17,6 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/api"
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
 	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/notifier"
@@ -214,6 +215,17 @@ func (m *matrix) point() {
 		m.first, m.rows[":budget"])
 	dbfactory.Exec(m.t, m.DB, `INSERT INTO pool (workspace_id, id, name, capabilities, seats, min_factories, max_factories, min_idle,
 		cool_down_seconds) VALUES ($1, gen_random_uuid(), 'a-name', '{canary7q}', 1, 0, 1, 0, 300)`, m.first)
+	hook, _, err := m.deps.Webhooks.Create(m.t.Context(), dbfactory.Person(m.first, tenancy.RoleOwner),
+		webhooks.New{URL: "https://93.184.215.14/canary7q", Types: []string{"webhook.*"}}, nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	said, err := m.deps.Webhooks.Test(m.t.Context(), dbfactory.Person(m.first, tenancy.RoleOwner), hook.ID, nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.rows[":webhook"], m.rows[":delivery"] = hook.ID.String(), said.ID.String()
+	dbfactory.Exec(m.t, m.DB, "UPDATE webhook_delivery SET answer = 'canary7q'")
 	m.rows[":message"] = ids.New().String()
 	dbfactory.Exec(m.t, m.DB, `INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
 		VALUES ($1, 7, $2, 'custom.note', 'agent', 'canary7q', 'role', 'worker', 'canary7q', '{"text": "canary7q"}', decode(repeat('00', 32), 'hex'))`,
@@ -234,7 +246,7 @@ func (m *matrix) point() {
 	}
 	m.fields = url.Values{"title": {"A title"}, "name": {"a-name"}, "reason": {"because"}, "email": {"guest@example.org"}, "role": {"member"},
 		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "amount_usd": {"1"}, "base": {"title=0"}, "workspace": {m.first.String()}, "kind": {"person"},
-		"text": {"Hello"}, "seq": {"7"}, "thread": {asked("-1")}}
+		"text": {"Hello"}, "seq": {"7"}, "thread": {asked("-1")}, "url": {"https://93.184.215.14/"}}
 	m.leaves = map[string]bool{"POST /settings/account/sessions/end-all": true, "POST /settings/members/leave": true}
 	m.private = map[string]bool{"POST /settings/account/sessions/:session/end": true, "POST /settings/tokens/:id/revoke": true,
 		// Without a provider there is none to link.

@@ -84,9 +84,10 @@ func (q *Queries) JobSecretInsert(ctx context.Context, db DBTX, arg JobSecretIns
 const jobSecretLeft = `-- name: JobSecretLeft :many
 (SELECT 1::int AS one FROM job_secret s WHERE s.workspace_id = $1 AND s.key_id = $2 LIMIT 1)
 UNION ALL (SELECT 1::int FROM blob_data d WHERE d.workspace_id = $1 AND d.key_id = $2 LIMIT 1)
+UNION ALL (SELECT 1::int FROM webhook w WHERE w.workspace_id = $1 AND (w.key_id = $2 OR w.old_key_id = $2) LIMIT 1)
 `
 
-// A row where a key still has a value, also one of a blob.
+// A row where a key still has a value, also one of a blob or a webhook.
 func (q *Queries) JobSecretLeft(ctx context.Context, db DBTX, workspaceID uuid.UUID, keyID int) ([]int, error) {
 	rows, err := db.Query(ctx, jobSecretLeft, workspaceID, keyID)
 	if err != nil {

@@ -1302,6 +1302,60 @@ type UsagePricing struct {
 	AfterJob    uuid.UUID
 }
 
+type Webhook struct {
+	WorkspaceID    uuid.UUID
+	ID             uuid.UUID
+	Url            string
+	Types          []string
+	Products       []string
+	State          string
+	DisabledReason string
+	DisabledAt     *time.Time
+	KeyID          int
+	Sealed         []byte
+	OldKeyID       *int
+	OldSealed      []byte
+	OldUntil       *time.Time
+	CreatedBy      string
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+	Version        int
+}
+
+type WebhookDelivery struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+	WebhookID   uuid.UUID
+	Seq         int64
+	EventID     *int64
+	Type        string
+	JobID       *uuid.UUID
+	JobKey      string
+	JobThere    *uuid.UUID
+	Body        string
+	State       string
+	Once        bool
+	Retries     int
+	Tries       int
+	CreatedAt   time.Time
+	NextAt      time.Time
+	RetryAt     time.Time
+	TriedAt     *time.Time
+	Status      int
+	Error       string
+	Answer      string
+	Millis      int
+}
+
+type WebhookPlace struct {
+	WorkspaceID  uuid.UUID
+	WebhookID    uuid.UUID
+	Place        string
+	Seq          int64
+	FailingSince *time.Time
+	DeliveredAt  *time.Time
+}
+
 type Workspace struct {
 	ID                  uuid.UUID
 	Slug                string

@@ -45,7 +45,9 @@ func (q *Queries) VaultKeyInsert(ctx context.Context, db DBTX, workspaceID uuid.
 const vaultKeyList = `-- name: VaultKeyList :many
 SELECT k.id, k.server_key, k.moved, k.made_at, k.retired_at, clock_timestamp()::timestamptz AS now, (SELECT count(*) FROM (
     (SELECT 1 FROM job_secret s WHERE s.workspace_id = k.workspace_id AND s.key_id = k.id LIMIT $1)
-    UNION ALL (SELECT 1 FROM blob_data d WHERE d.workspace_id = k.workspace_id AND d.key_id = k.id LIMIT $1)) few)::int AS sealed
+    UNION ALL (SELECT 1 FROM blob_data d WHERE d.workspace_id = k.workspace_id AND d.key_id = k.id LIMIT $1)
+    UNION ALL (SELECT 1 FROM webhook w WHERE w.workspace_id = k.workspace_id AND w.key_id = k.id LIMIT $1)
+    UNION ALL (SELECT 1 FROM webhook w WHERE w.workspace_id = k.workspace_id AND w.old_key_id = k.id LIMIT $1)) few)::int AS sealed
 FROM workspace_key k WHERE k.workspace_id = $2 ORDER BY k.id DESC LIMIT $3
 `
 

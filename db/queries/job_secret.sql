@@ -32,6 +32,7 @@ WHERE s.workspace_id = @workspace_id AND s.job_id = n.job_id AND s.name = n.name
     AND s.key_id = @old_key_id AND s.sealed = n.old_sealed;
 
 -- name: JobSecretLeft :many
--- A row where a key still has a value, also one of a blob.
+-- A row where a key still has a value, also one of a blob or a webhook.
 (SELECT 1::int AS one FROM job_secret s WHERE s.workspace_id = @workspace_id AND s.key_id = @key_id LIMIT 1)
-UNION ALL (SELECT 1::int FROM blob_data d WHERE d.workspace_id = @workspace_id AND d.key_id = @key_id LIMIT 1);
+UNION ALL (SELECT 1::int FROM blob_data d WHERE d.workspace_id = @workspace_id AND d.key_id = @key_id LIMIT 1)
+UNION ALL (SELECT 1::int FROM webhook w WHERE w.workspace_id = @workspace_id AND (w.key_id = @key_id OR w.old_key_id = @key_id) LIMIT 1);

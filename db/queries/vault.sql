@@ -32,7 +32,9 @@ UPDATE workspace_key SET moved = moved + @values::bigint WHERE workspace_id = @w
 -- has sealed, counted up to a limit.
 SELECT k.id, k.server_key, k.moved, k.made_at, k.retired_at, clock_timestamp()::timestamptz AS now, (SELECT count(*) FROM (
     (SELECT 1 FROM job_secret s WHERE s.workspace_id = k.workspace_id AND s.key_id = k.id LIMIT @most)
-    UNION ALL (SELECT 1 FROM blob_data d WHERE d.workspace_id = k.workspace_id AND d.key_id = k.id LIMIT @most)) few)::int AS sealed
+    UNION ALL (SELECT 1 FROM blob_data d WHERE d.workspace_id = k.workspace_id AND d.key_id = k.id LIMIT @most)
+    UNION ALL (SELECT 1 FROM webhook w WHERE w.workspace_id = k.workspace_id AND w.key_id = k.id LIMIT @most)
+    UNION ALL (SELECT 1 FROM webhook w WHERE w.workspace_id = k.workspace_id AND w.old_key_id = k.id LIMIT @most)) few)::int AS sealed
 FROM workspace_key k WHERE k.workspace_id = @workspace_id ORDER BY k.id DESC LIMIT @max_rows;
 
 -- name: VaultKeysOld :many

@@ -45,10 +45,13 @@ type (
 	CreateExportJSONRequestBody        = api.CreateExportJSONRequestBody
 	CreateJobParams                    = api.CreateJobParams
 	CreateJobsParams                   = api.CreateJobsParams
+	CreateWebhookJSONRequestBody       = api.CreateWebhookJSONRequestBody
 	DatabaseProof                      = api.DatabaseProof
 	DatabaseProofKind                  = api.DatabaseProofKind
 	DecideUnpricedModelJSONRequestBody = api.DecideUnpricedModelJSONRequestBody
 	DeleteExportParams                 = api.DeleteExportParams
+	DeliveryPath                       = api.DeliveryPath
+	DeliveryStatus                     = api.DeliveryStatus
 	DependencyGraph                    = api.DependencyGraph
 	DependencyPath                     = api.DependencyPath
 	Directive                          = api.Directive
@@ -102,6 +105,7 @@ type (
 	ListJobsParams                     = api.ListJobsParams
 	ListProductsParams                 = api.ListProductsParams
 	ListUsageEntriesParams             = api.ListUsageEntriesParams
+	ListWebhookDeliveriesParams        = api.ListWebhookDeliveriesParams
 	LiveServer                         = api.LiveServer
 	LogLoss                            = api.LogLoss
 	LostEvent                          = api.LostEvent
@@ -122,6 +126,7 @@ type (
 	NotedLosses                        = api.NotedLosses
 	Offer                              = api.Offer
 	PatchBudgetJSONRequestBody         = api.PatchBudgetJSONRequestBody
+	PatchWebhookJSONRequestBody        = api.PatchWebhookJSONRequestBody
 	PauseJobJSONRequestBody            = api.PauseJobJSONRequestBody
 	PlainAction                        = api.PlainAction
 	Pool                               = api.Pool
@@ -168,6 +173,7 @@ type (
 	ResetExportJSONRequestBody         = api.ResetExportJSONRequestBody
 	ResumeJobJSONRequestBody           = api.ResumeJobJSONRequestBody
 	RetryJobJSONRequestBody            = api.RetryJobJSONRequestBody
+	RotateWebhookJSONRequestBody       = api.RotateWebhookJSONRequestBody
 	Routability                        = api.Routability
 	SavePricesJSONRequestBody          = api.SavePricesJSONRequestBody
 	ScalePoolJSONRequestBody           = api.ScalePoolJSONRequestBody
@@ -207,6 +213,14 @@ type (
 	UsageResultStatus                  = api.UsageResultStatus
 	UsageResults                       = api.UsageResults
 	Version                            = api.Version
+	Webhook                            = api.Webhook
+	WebhookDelivery                    = api.WebhookDelivery
+	WebhookDeliveryPage                = api.WebhookDeliveryPage
+	WebhookDisabledReason              = api.WebhookDisabledReason
+	WebhookList                        = api.WebhookList
+	WebhookPath                        = api.WebhookPath
+	WebhookState                       = api.WebhookState
+	WebhookWithSecret                  = api.WebhookWithSecret
 	WriteLogsJSONRequestBody           = api.WriteLogsJSONRequestBody
 )
 

@@ -23,6 +23,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
+	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/collisions"
@@ -120,6 +121,10 @@ var limits = []limit{
 	{bound{1, bus.MaxAck}, "MessageAck.seqs", ""},
 	{bound{none, bus.MaxError}, "MessageNack.error", "message_delivery.error"},
 	{bound{1, bus.MaxExportName}, "NewExport.name", "message_export.name"},
+	{bound{1, webhooks.MaxURL}, "NewWebhook.url WebhookPatch.url", "webhook.url"},
+	{bound{none, webhooks.MaxTypes}, "NewWebhook.types WebhookPatch.types", ""},
+	{bound{none, webhooks.MaxProducts}, "NewWebhook.products WebhookPatch.products", "webhook.products"},
+	{bound{0, webhooks.MaxOverlap}, "WebhookRotation.overlap_hours", ""},
 	{bound{none, fleet.MaxHost}, "FactoryInfo.host", "agent.host"},
 	{bound{none, fleet.MaxUnavailable}, "FactoryInfo.unavailable", ""},
 	{bound{none, fleet.MaxRescued}, "FactoryInfo.rescued", ""},

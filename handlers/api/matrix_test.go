@@ -173,7 +173,7 @@ func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 	}
 	path := strings.NewReplacer("{job}", m.jobFor(c), "{dep}", asked("-1"), "{agent}", asked("-agent"),
 		"{factory}", factory, "{product}", asked("-spare"), "{budget}", matrixBudget.String(),
-		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{pool}", asked("-pool"), "{blob}", matrixBlob).Replace(c.path)
+		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{pool}", asked("-pool"), "{webhook}", m.webhook, "{delivery}", m.delivery, "{blob}", matrixBlob).Replace(c.path)
 	if c.id == "searchMessages" || c.id == "searchJobs" {
 		path += "?q=" + canary
 	}
@@ -254,6 +254,8 @@ func matrixBodies() map[string]object {
 		"ackExport":           {"position": "1"},
 		"resetExport":         {"position": ""},
 		"linkJob":             {"depends_on": asked("-4")},
+		"createWebhook":       {"url": "https://93.184.215.14/"},
+		"patchWebhook":        {"version": 1, "state": "paused"},
 	}
 }
 

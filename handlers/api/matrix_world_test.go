@@ -38,6 +38,8 @@ type matrix struct {
 	handler http.Handler
 	askers  []asker
 	job     string // id of one that is requested by its key too
+	// webhook and delivery are ids of a webhook and of what it is sent.
+	webhook, delivery string
 }
 
 func newMatrix(t *testing.T) *matrix {
@@ -69,6 +71,7 @@ func newMatrix(t *testing.T) *matrix {
 	m.machines(w, first, canary, false)
 	m.machines(w, second, "other", true)
 	m.job = dbfactory.Text(t, w.db, "SELECT id::text FROM job WHERE key = $1", asked("-1"))
+	m.webhook, m.delivery = dbfactory.Text(t, w.db, "SELECT id::text FROM webhook"), dbfactory.Text(t, w.db, "SELECT id::text FROM webhook_delivery")
 	m.kept = dbtest.Keep(t, w.db, first)
 	return m
 }
@@ -168,6 +171,8 @@ func (w *apiServer) fill() {
 	w.as(w.owner, "POST", "/budgets/"+matrixBudget.String()+"/raise", object{"amount_usd": "1"}).want(200)
 	matrixLine = w.as(w.owner, "GET", "/budgets/"+matrixBudget.String()+"/ledger", nil).want(200).number("items", 0, "id")
 	matrixBlob = w.putBlob(w.owner, "canary7q blob").want(201).text("sha256")
+	hook := w.as(w.owner, "POST", "/webhooks", object{"url": "https://93.184.215.14/canary7q"}).want(201).text("webhook", "id")
+	w.as(w.owner, "POST", "/webhooks/"+hook+"/test", nil).want(200)
 	w.agent(canary)
 	w.as(w.owner, "POST", "/messages", object{"id": matrixMessage.String(), "type": "custom.nest", "to": object{"role": "worker"},
 		"correlation_id": asked("-thread"), "payload": object{canary: "canary7q text"}}).want(201)

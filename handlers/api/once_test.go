@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -97,6 +98,12 @@ func (w *apiServer) namedCalls() map[string]named {
 		dbfactory.Exec(w.t, w.db, "UPDATE message_delivery SET deliveries = 5, dead_at = now(), error = 'e'")
 		return id
 	}
+	webhook := func() string {
+		if w.as(w.owner, "GET", "/webhooks", nil).want(200).count("items") == webhooks.MaxWebhooks {
+			dbfactory.Exec(w.t, w.db, "DELETE FROM webhook")
+		}
+		return w.as(w.owner, "POST", "/webhooks", object{"url": "https://93.184.215.14/"}).want(201).text("webhook", "id")
+	}
 	title := func(any) any { return object{"title": "another"} }
 	amount := func(body any) any { return merge(body.(object), object{"amount_usd": "9"}) }
 	return map[string]named{
@@ -145,6 +152,16 @@ func (w *apiServer) namedCalls() map[string]named {
 			other: func(any) any { return object{"messages": []object{message(-1)}} }},
 		"redriveDeadLetter": {begin: func(n int) (string, any) { return "/messages/dead/" + dead(n) + "/redrive", nil }},
 		"discardDeadLetter": {begin: func(n int) (string, any) { return "/messages/dead/" + dead(n) + "/discard", nil }},
+		"createWebhook": {begin: func(int) (string, any) {
+			dbfactory.Exec(w.t, w.db, "DELETE FROM webhook")
+			return "/webhooks", object{"url": "https://93.184.215.14/" + ids.New().String()}
+		}, other: func(any) any { return object{"url": "https://93.184.215.14/another"} }},
+		"rotateWebhook": {begin: func(int) (string, any) { return "/webhooks/" + webhook() + "/rotate", object{"overlap_hours": 1} },
+			other: func(any) any { return object{"overlap_hours": 2} }},
+		"testWebhook": {begin: func(int) (string, any) { return "/webhooks/" + webhook() + "/test", nil }},
+		"redeliver": {begin: func(int) (string, any) {
+			return "/deliveries/" + w.as(w.owner, "POST", "/webhooks/"+webhook()+"/test", nil).want(200).text("id") + "/redeliver", nil
+		}},
 		"createExport": {begin: func(int) (string, any) { return "/exports", object{"name": ids.New().String(), "source": "events"} },
 			other: func(any) any { return object{"name": "another", "source": "events"} }},
 		"resetExport": {begin: func(int) (string, any) {
@@ -159,7 +176,7 @@ func (w *apiServer) namedCalls() map[string]named {
 // effects counts what calls leave behind.
 func (w *apiServer) effects() int {
 	return dbfactory.Int(w.t, w.db, `SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM message) + (SELECT count(*) FROM job) +
-		(SELECT count(*) FROM budget_ledger) + (SELECT count(*) FROM message_export)`)
+		(SELECT count(*) FROM budget_ledger) + (SELECT count(*) FROM message_export) + (SELECT count(*) FROM webhook_delivery)`)
 }
 
 // secondOwner returns the token of another owner of the workspace, and one more of the first one.

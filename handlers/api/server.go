@@ -20,6 +20,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
+	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
@@ -62,6 +63,8 @@ type Deps struct {
 	Proof  *proof.Service
 	Losses *loss.Service
 	Bus    *bus.Service
+	// Webhooks send events to others.
+	Webhooks *webhooks.Service
 	// Wake notifies of new events; nil leaves streams to their slow poll.
 	Wake Subscriber
 	// Done is closed when the server stops: streams end then. Nil is never.
@@ -120,6 +123,7 @@ type Server struct {
 	routabilityHandlers
 	statusHandlers
 	usageHandlers
+	webhookHandlers
 
 	newKey   func(name string, asked []byte) *idempotency.Key
 	memory   *quota.Budget       // for what is read of bodies
@@ -161,6 +165,7 @@ func New(d Deps) *Server {
 		routabilityHandlers: routabilityHandlers{&d},
 		statusHandlers:      statusHandlers{&d},
 		usageHandlers:       usageHandlers{&d},
+		webhookHandlers:     webhookHandlers{&d},
 
 		newKey:   d.Jobs.Key,
 		memory:   quota.NewBudget(bodyBudget, bodyPatience),

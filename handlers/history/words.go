@@ -47,6 +47,8 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.BudgetRepaired: "budget repaired", eventlog.PriceSaved: "price saved",
 	eventlog.PriceAsked: "price asked", eventlog.PriceDecided: "price decided", eventlog.UsagePriced: "usage priced",
 	eventlog.PoolSaved: "pool saved", eventlog.PoolDeleted: "pool deleted",
+	eventlog.WebhookCreated: "webhook made", eventlog.WebhookChanged: "webhook changed", eventlog.WebhookSecretRotated: "webhook secret",
+	eventlog.WebhookDisabled: "webhook off", eventlog.WebhookDeleted: "webhook deleted",
 	eventlog.LogLost: "log lost", eventlog.LossNoted: "loss noted",
 	eventlog.FleetStopped: "stopped", eventlog.FleetReleased: "released", eventlog.DispatchChanged: "dispatch",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
@@ -258,6 +260,10 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 		return append(stoppedThings(payload), ui.T(map[string]string{"all": ", running jobs too"}[said("hold")]+": "+said("reason")))
 	case eventlog.FleetReleased:
 		return append(stoppedThings(payload), ui.T(" may go on"))
+	case eventlog.WebhookCreated, eventlog.WebhookChanged, eventlog.WebhookSecretRotated, eventlog.WebhookDeleted:
+		return ui.Say(ui.Name(said("url")))
+	case eventlog.WebhookDisabled:
+		return ui.Say(ui.Name(said("url")), ui.T(map[string]string{"gone": " says that it is gone", "failing": " took nothing for more than a day"}[said("reason")]))
 	case eventlog.PoolSaved, eventlog.PoolDeleted:
 		return ui.Say(ui.Name(said("pool")))
 	case eventlog.FactoryDrained:

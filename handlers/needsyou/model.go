@@ -10,6 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/reason"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
+	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
@@ -35,6 +36,9 @@ func model(page screens.NeedsPage, r web.Request) view.Needs {
 	for _, l := range page.Count.Losses {
 		m.Losses = append(m.Losses, lossModel(l, r))
 	}
+	for _, w := range page.Count.Webhooks {
+		m.Webhooks = append(m.Webhooks, webhook(w, r.Now(), canManage))
+	}
 	canWrite := r.Who.Can(tenancy.WriteJobs)
 	for _, n := range page.List {
 		m.Rows = append(m.Rows, row(n, r.Now(), canWrite))
@@ -50,6 +54,19 @@ func lossModel(l loss.Loss, r web.Request) view.Loss {
 	m := view.Loss{ID: strconv.FormatInt(l.ID, 10), Text: web.LossText(l), URL: links.Status, Since: ui.Ago(l.NoticedAt, r.Now())}
 	if r.Who.Can(tenancy.RunFleet) {
 		m.Note = links.NoteLosses
+	}
+	return m
+}
+
+// webhook describes a webhook that the server has disabled, with the link of those who may enable it.
+func webhook(w webhooks.Notice, now time.Time, canManage bool) view.Webhook {
+	m := view.Webhook{ID: w.ID.String(), Address: w.Address, Since: ui.Ago(w.DisabledAt, now),
+		Text: "Its receiver took nothing, whatever was tried for more than a day, so the webhook was disabled."}
+	if w.Reason == webhooks.Gone {
+		m.Text = "Its receiver answered that it is gone (410), so the webhook was disabled."
+	}
+	if canManage {
+		m.URL = links.Webhook(m.ID)
 	}
 	return m
 }
@@ -99,12 +116,14 @@ func countWords(n screens.Needs) string {
 	usedUp := screens.Count{Jobs: len(n.UsedUp())} // never capped, nor are models
 	unpriced := screens.Count{Jobs: len(n.Models)}
 	lost := screens.Count{Jobs: len(n.Losses)}
+	disabled := screens.Count{Jobs: len(n.Webhooks)}
 	var words []string
 	for _, text := range []string{
 		some(lost, "loss of the database", "losses of the database"),
 		some(n.Questions, "question", "questions"),
 		some(n.Reviews, "review", "reviews"),
 		some(usedUp, "budget at its end", "budgets at their end"),
+		some(disabled, "disabled webhook", "disabled webhooks"),
 		some(unpriced, "model without a price", "models without a price"),
 		some(n.Unroutable, "without a factory", "without a factory"),
 		some(n.Failed, "failed", "failed"),

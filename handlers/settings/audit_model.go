@@ -22,6 +22,7 @@ var auditGroups = []history.Group{
 	{Name: "tokens", Label: "Tokens", Types: []eventlog.Type{"token.*", eventlog.AgentCutOff}},
 	{Name: "products", Label: "Products", Types: []eventlog.Type{"product.*"}},
 	{Name: "fleet", Label: "Fleet", Types: []eventlog.Type{"factory.*", "agent.*", "fleet.*", "dispatch.*", "pool.*"}},
+	{Name: "webhooks", Label: "Webhooks", Types: []eventlog.Type{"webhook.*"}},
 	{Name: "workspace", Label: "Workspace", Types: []eventlog.Type{"workspace.*"}},
 	{Name: "keys", Label: "Encryption", Types: []eventlog.Type{"key.*"}},
 }

@@ -1,5 +1,5 @@
 // Package settings is the settings: the own account, workspaces, members,
-// products, dispatch, tokens, encryption keys and the audit.
+// products, dispatch, tokens, webhooks, encryption keys and the audit.
 package settings
 
 import (
@@ -19,7 +19,8 @@ func New(s *web.Site) *Pages { return &Pages{s} }
 // Routes returns the pages and actions, each with the permission it needs.
 func (p *Pages) Routes() []web.Route {
 	return slices.Concat((&accountPages{p}).routes(), (&workspacePages{p}).routes(), (&memberPages{p}).routes(),
-		(&productPages{p}).routes(), (&dispatchPages{p}).routes(), (&tokenPages{p}).routes(), (&recordPages{p}).routes())
+		(&productPages{p}).routes(), (&dispatchPages{p}).routes(), (&tokenPages{p}).routes(), (&webhookPages{p}).routes(),
+		(&recordPages{p}).routes())
 }
 
 // accountPages are the own account: name, password, second factor, sessions and log ins.
@@ -112,6 +113,26 @@ func (p *tokenPages) routes() []web.Route {
 		web.Post(links.Tokens+"/:id/revoke", tenancy.SignedIn, p.tokenRevoke),
 		web.Get(links.Connect, tenancy.SignedIn, p.connectShow),
 		web.Post(links.Connect, tenancy.RunFleet, p.connectIssue),
+	}
+}
+
+// webhookPages are the webhooks and their deliveries.
+type webhookPages struct{ *Pages }
+
+func (p *webhookPages) routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Webhooks, tenancy.Manage, p.webhooksShow),
+		web.Post(links.Webhooks, tenancy.Manage, p.webhookCreate),
+		web.Get(links.NewWebhook, tenancy.Manage, p.webhookNew),
+		web.Get(links.Webhooks+"/:webhook", tenancy.Manage, p.webhookShow),
+		web.Post(links.Webhooks+"/:webhook", tenancy.Manage, p.webhookSave),
+		web.Get(links.Webhooks+"/:webhook/edit", tenancy.Manage, p.webhookEdit),
+		web.Post(links.Webhooks+"/:webhook/pause", tenancy.Manage, p.webhookPause),
+		web.Post(links.Webhooks+"/:webhook/enable", tenancy.Manage, p.webhookEnable),
+		web.Post(links.Webhooks+"/:webhook/rotate", tenancy.Manage, p.webhookRotate),
+		web.Post(links.Webhooks+"/:webhook/test", tenancy.Manage, p.webhookTest),
+		web.Post(links.Webhooks+"/:webhook/delete", tenancy.Manage, p.webhookDelete),
+		web.Post(links.Webhooks+"/:webhook/deliveries/:delivery/redeliver", tenancy.Manage, p.webhookRedeliver),
 	}
 }
 

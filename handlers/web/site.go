@@ -22,6 +22,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
+	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
@@ -64,6 +65,7 @@ type Deps struct {
 	Servers     *servers.List
 	Proof       *proof.Service
 	Losses      *loss.Service
+	Webhooks    *webhooks.Service
 
 	// Ready reports whether the server can answer, for /readyz.
 	Ready func(context.Context) error

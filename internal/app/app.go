@@ -132,6 +132,9 @@ func (a *App) build(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("FLEETBOARD_BLOBS_URL: %w", err)
 	}
 	o.Blobs.Turns = a.turns
+	if o.Webhooks.Allow, err = cfg.Webhooks.networks(); err != nil {
+		return err
+	}
 	if o.Transport, err = cfg.Transport.open(a.db, cfg.DataDir, o.Key); err != nil {
 		return err
 	}
@@ -222,6 +225,7 @@ func (a *App) serve(cfg Config) {
 		{Name: "witness", Run: a.services.Witness.Run},
 		{Name: "proof", Run: a.services.Proof.Run},
 		{Name: "coordinator", Run: a.services.Coordinator.Run},
+		{Name: "webhooks", Run: a.services.Webhooks.Run},
 	}
 	tasks = append(tasks, a.answerKEDA()...)
 	tasks = append(tasks, a.keepBackups(cfg)...)

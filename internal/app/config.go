@@ -54,6 +54,7 @@ type Config struct {
 	Blobs     BlobConfig
 	Transport TransportConfig
 	Backup    BackupConfig
+	Webhooks  WebhookConfig
 }
 
 // LoadConfig reads the configuration out of an environment. The error names
@@ -77,6 +78,7 @@ func LoadConfig(environ map[string]string) (Config, error) {
 		c.Blobs.check(),
 		c.Transport.check(),
 		c.Backup.check(),
+		c.Webhooks.check(),
 	)
 	if err != nil {
 		return Config{}, err

@@ -28,6 +28,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog/witness"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
+	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
@@ -55,6 +56,8 @@ type Options struct {
 	Transport notifier.Transport
 	// PublicURL is where people reach the server.
 	PublicURL string
+	// Webhooks says where webhooks may lead.
+	Webhooks webhooks.Options
 	// Marks say how far the logs were sealed, DataDir is where the newest events are written down.
 	Marks   seal.Store
 	DataDir string
@@ -89,14 +92,15 @@ type Services struct {
 	Witness     *witness.Witness
 	Losses      *loss.Service
 	Proof       *proof.Service
+	Webhooks    *webhooks.Service
 
 	log     *slog.Logger
 	closing sync.Once
 }
 
 // Build makes the services of a server on d. Nothing runs yet: the loops are Wake.Run,
-// Announce.Run, Accounts.Tokens.Watch, Servers.Run, Witness.Run, Proof.Run and Coordinator.Run. Close ends their
-// subscriptions.
+// Announce.Run, Accounts.Tokens.Watch, Servers.Run, Witness.Run, Proof.Run, Webhooks.Run and Coordinator.Run. Close
+// ends their subscriptions.
 func Build(d *db.DB, o Options) *Services {
 	wake, name := notifier.New(o.Transport, o.Log), servers.NewName()
 	sealKeys := seal.NewKeys(o.Key, o.Earlier...)
@@ -138,6 +142,8 @@ func Build(d *db.DB, o Options) *Services {
 	s.Screens = screens.New(d, s.Events, wake, o.Log)
 	s.Bus = bus.NewService(d, wake, s.Jobs.Secrets, s.Blobs, s.Servers.Count)
 	s.Budgets = budgets.NewService(d, wake, s.Dispatch)
+	o.Webhooks.Instance = name
+	s.Webhooks = webhooks.NewService(d, wake, s.Vault, s.Events, o.Webhooks, o.Log)
 	s.Coordinator = coordinator.New(d, name, coordinator.Work{
 		Recovery:  s.Dispatch,
 		Promotion: s.Dispatch,
@@ -159,6 +165,7 @@ func Build(d *db.DB, o Options) *Services {
 		Merges:    merging.New(d, s.Jobs, s.Dispatch, o.PublicURL, o.Log),
 		Blobs:     s.Blobs,
 		Messages:  s.Bus,
+		Webhooks:  s.Webhooks,
 	}, wake, o.Log)
 	s.Losses = loss.New(d, wake, name)
 	s.Witness = witness.New(d, sealKeys, wake, o.DataDir, o.Log)
@@ -182,7 +189,7 @@ func (s *Services) Pages() handlers.Deps {
 		Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,
-		Blobs: s.Blobs, Log: s.log}
+		Blobs: s.Blobs, Webhooks: s.Webhooks, Log: s.log}
 }
 
 // API returns what the API needs of the services.
@@ -191,7 +198,7 @@ func (s *Services) API() api.Deps {
 		Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,
-		Blobs: s.Blobs, Wake: s.Wake, Log: s.log}
+		Blobs: s.Blobs, Webhooks: s.Webhooks, Wake: s.Wake, Log: s.log}
 }
 
 // Close ends every wait and every subscription.

@@ -32,6 +32,7 @@ type Work struct {
 	Merges    Merges
 	Blobs     Blobs
 	Messages  Messages
+	Webhooks  Webhooks
 }
 
 // Recovery takes jobs back from agents. Each call returns how many it changed.
@@ -153,6 +154,12 @@ type Blobs interface {
 	RotateKeys(ctx context.Context) (int, error)
 }
 
+// Webhooks encrypts the secrets of webhooks with the present keys of their workspaces, and returns how
+// many webhooks had another one.
+type Webhooks interface {
+	RotateWebhookKeys(ctx context.Context) (int, error)
+}
+
 const (
 	// reportEvery is the shortest time between two reports of what was done.
 	reportEvery = 5 * time.Second
@@ -245,6 +252,7 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(secretsMoved, t.untilNothingIsLeft(w.Secrets.RotateSecrets))},
 		{Name: "blob keys", Every: 15 * time.Second, Jitter: 5 * time.Second, Timeout: slowTimeout,
 			Do: t.counted(secretsMoved, t.untilNothingIsLeft(w.Blobs.RotateKeys))},
+		{Name: "webhook keys", Every: 15 * time.Second, Jitter: 5 * time.Second, Do: t.counted(secretsMoved, w.Webhooks.RotateWebhookKeys)},
 		{Name: "blobs", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Blobs.Collect)))},
 		{Name: "report", Every: reportEvery, Kick: t.counters.firstCycle.C(), Do: t.report},

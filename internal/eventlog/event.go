@@ -133,6 +133,12 @@ const (
 	AgentRevived     Type = "agent.revived"
 	AgentEnded       Type = "agent.ended"   // by itself
 	ProviderHeld     Type = "provider.held" // it takes no requests for a time
+
+	WebhookCreated       Type = "webhook.created"
+	WebhookChanged       Type = "webhook.changed"
+	WebhookSecretRotated Type = "webhook.secret_rotated"
+	WebhookDisabled      Type = "webhook.disabled" // by the server: its receiver takes nothing
+	WebhookDeleted       Type = "webhook.deleted"
 )
 
 // Change is one field's old and new value, as JSON. Of one that is longer than

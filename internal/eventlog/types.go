@@ -26,7 +26,7 @@ var Types = []Type{
 	FleetStopped, FleetReleased, DispatchChanged, LogLost, LossNoted, PoolSaved, PoolDeleted, FactoryDrained,
 	FactoryUndrained, FactoryRemoved, AgentRegistered, AgentSuperseded, AgentTerminated, AgentWentStale, AgentDied, AgentRevived,
 	AgentEnded,
-	ProviderHeld,
+	ProviderHeld, WebhookCreated, WebhookChanged, WebhookSecretRotated, WebhookDisabled, WebhookDeleted,
 	MemberDisabled, MemberEnabled, MemberSessionsEnded, LogInDisowned, WorkspaceFactorSet,
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
@@ -53,6 +54,7 @@ type Needs struct {
 	Budgets                                []budgets.Notice
 	Models                                 []prices.Unpriced // that a budget asks about, the oldest question first
 	Losses                                 []loss.Loss       // of the log, that no person has noted
+	Webhooks                               []webhooks.Notice // that the server has disabled
 }
 
 // UsedUp returns the budgets that wait for a person to raise them or to leave them used up.
@@ -67,7 +69,7 @@ func (n Needs) UsedUp() (list []budgets.Notice) {
 
 // All returns how many there are of all kinds.
 func (n Needs) All() Count {
-	sum := len(n.UsedUp()) + len(n.Models) + len(n.Losses)
+	sum := len(n.UsedUp()) + len(n.Models) + len(n.Losses) + len(n.Webhooks)
 	for _, c := range []Count{n.Questions, n.Reviews, n.Unroutable, n.Failed} {
 		if c.Capped {
 			return c
@@ -156,6 +158,9 @@ func (r *reader) needs() (Needs, error) {
 		return err
 	}, func(tx db.Tx) (err error) {
 		n.Losses, err = loss.OpenTx(r.ctx, tx, r.workspace)
+		return err
+	}, func(tx db.Tx) (err error) {
+		n.Webhooks, err = webhooks.DisabledTx(r.ctx, tx, r.workspace)
 		return err
 	})
 	if err != nil || !slices.ContainsFunc(models, func(u prices.Unpriced) bool { return u.Decision == prices.Undecided }) {

@@ -13,6 +13,7 @@ const (
 	TabProducts  SettingsTab = "products"
 	TabDispatch  SettingsTab = "dispatch"
 	TabTokens    SettingsTab = "tokens"
+	TabWebhooks  SettingsTab = "webhooks"
 	TabConnect   SettingsTab = "connect"
 	TabSecrets   SettingsTab = "secrets"
 	TabAudit     SettingsTab = "audit"
@@ -32,6 +33,7 @@ var settingsEntries = []settingsEntry{
 	{TabProducts, links.Products, "package", "Products and repos", false},
 	{TabDispatch, links.Dispatch, "gauge", "Dispatch", true},
 	{TabTokens, links.Tokens, "key-round", "Tokens", false},
+	{TabWebhooks, links.Webhooks, "webhook", "Webhooks", true},
 	{TabConnect, links.Connect, "terminal", "Connect an agent", false},
 	{TabSecrets, links.Secrets, "lock", "Encryption", true},
 	{TabAudit, links.Audit, "scroll-text", "Audit", true},

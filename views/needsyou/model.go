@@ -15,8 +15,10 @@ type Needs struct {
 	Models []Model
 	// Losses are what the database lacks of the log.
 	Losses []Loss
-	Rows   []Row
-	More   string // that there are more, "" where all are listed
+	// Webhooks were disabled by the server.
+	Webhooks []Webhook
+	Rows     []Row
+	More     string // that there are more, "" where all are listed
 }
 
 // Budget is one that is used up.
@@ -44,6 +46,13 @@ type Loss struct {
 	URL   string // where more is said of it
 	Since ui.When
 	Note  string // says that it is known, "" for who may not
+}
+
+// Webhook is one that the server does not send to any more.
+type Webhook struct {
+	ID, Address, Text string
+	URL               string // its page, "" for who may not
+	Since             ui.When
 }
 
 // Row is one job with what a person can do about it.

@@ -80,6 +80,15 @@ var verbs = []verb{
 	{"pool", "remove POOL…", "Take pools away; their factories go on", "deletePool", nil,
 		doEach("The pool %s is gone.\n", (*api.Client).DeletePool)},
 
+	{"webhook", "list", "List the webhooks", "listWebhooks", nil, showAll((*api.Client).ListWebhooks, printWebhooks)},
+	{"webhook", "deliveries ID", "List what was sent to a webhook, the newest first", "listWebhookDeliveries",
+		slices.Concat([]flag{{"status", "status", "with this `status`: pending, delivered, failed or skipped", nil}}, pages),
+		listBelow((*api.Client).ListWebhookDeliveries, printWebhookDeliveries)},
+	{"webhook", "test ID", "Send a message to a webhook, once", "testWebhook", nil, showOne((*api.Client).TestWebhook, printWebhookDelivery)},
+	{"webhook", "redeliver DELIVERY…", "Send deliveries once more", "redeliver", nil, showEach((*api.Client).Redeliver, printWebhookDelivery)},
+	{"webhook", "remove ID…", "Take webhooks away, with their deliveries", "deleteWebhook", nil,
+		doEach("The webhook %s is gone.\n", (*api.Client).DeleteWebhook)},
+
 	{"agent", "list", "List the agents", "listAgents", slices.Concat(agentFilters, pages),
 		listAll((*api.Client).ListAgents, printAgents)},
 	{"agent", "show AGENT", "Show an agent", "getAgent", nil, showOne((*api.Client).GetAgent, printAgent)},

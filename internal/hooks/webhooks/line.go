@@ -1,0 +1,317 @@
+package webhooks
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/signal"
+)
+
+const (
+	// readEvery is the shortest time between two looks at the log for one webhook.
+	readEvery = 250 * time.Millisecond
+	// lateEvery is how soon a webhook looks again where events are kept back by a transaction that
+	// still runs.
+	lateEvery = time.Second
+	// noteTimeout bounds the note of what a try led to, also at the end of the process, and endGrace
+	// the tries that are under way then.
+	noteTimeout = 5 * time.Second
+	endGrace    = 3 * time.Second
+	// hurryAfter is from when on a receiver that takes a delivery again was away: what waits for a
+	// retry is tried at once.
+	hurryAfter = time.Minute
+	// expireEvery is how often old deliveries are deleted.
+	expireEvery = 10 * time.Minute
+)
+
+// due is a delivery that is to be sent now.
+type due struct {
+	id             ids.ID
+	job            *ids.ID
+	body           string
+	once           bool
+	retries, tries int
+}
+
+// line is what one webhook has to send.
+type line struct {
+	*fleet
+	name
+
+	ctx     context.Context //nolint:containedctx // of the webhook, which its tries live for
+	stop    context.CancelFunc
+	kick    signal.Signal
+	extra   chan struct{}
+	sending sync.WaitGroup
+
+	// Of the loop alone.
+	read, expired time.Time
+
+	mu     sync.Mutex
+	busy   map[ids.ID]*ids.ID // the deliveries under way, with their jobs
+	failed bool               // the last try
+}
+
+// cycle makes deliveries of what is new in the log, and starts those that are due.
+func (l *line) cycle(ctx context.Context) error {
+	if !l.trusted() {
+		return nil
+	}
+	from, err := l.sender(ctx)
+	if err != nil || from == nil {
+		return err
+	}
+	if from, err = l.readLog(ctx, from); err != nil || from == nil {
+		return err
+	}
+	if err := l.sendDue(ctx, from); err != nil {
+		return err
+	}
+	return l.expire(ctx)
+}
+
+func (l *line) sender(ctx context.Context) (from *sender, err error) {
+	err = l.db.In(ctx, db.Workspace(l.workspace), func(tx db.Tx) error {
+		from, err = l.senderTx(ctx, tx, l.workspace, l.id)
+		return err
+	})
+	return from, err
+}
+
+// readLog makes deliveries as long as there is room for them, and returns the webhook as it is then.
+func (l *line) readLog(ctx context.Context, from *sender) (*sender, error) {
+	if from.state != Active || from.pending >= maxPending {
+		return from, nil
+	}
+	if soon := readEvery - time.Since(l.read); soon > 0 {
+		l.kickIn(soon)
+		return from, nil
+	}
+	for more := true; more && from != nil && from.pending < maxPending; {
+		l.read = time.Now()
+		var err error
+		if more, err = l.fill(ctx, l.workspace, l.id, from); err != nil {
+			return nil, err
+		}
+		if more {
+			if from, err = l.sender(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if from == nil || from.pending >= maxPending {
+		return from, nil
+	}
+	return from, l.db.In(ctx, db.Workspace(l.workspace), func(tx db.Tx) error {
+		late, err := eventlog.HeldBackTx(ctx, tx, l.workspace, from.place)
+		if late {
+			l.kickIn(lateEvery)
+		}
+		if err != nil {
+			return err
+		}
+		return l.returnTx(ctx, tx, from)
+	})
+}
+
+// returnTx moves a webhook back to the end of the log that is behind it: its place is of another cluster,
+// from which the rows were restored.
+func (l *line) returnTx(ctx context.Context, tx db.Tx, from *sender) error {
+	head, err := eventlog.HeadTx(ctx, tx)
+	if err != nil || !head.Before(from.place) {
+		return err
+	}
+	l.log.Warn("the log ends before the place of a webhook, which goes on at its end", "webhook", l.id, "place", from.place, "end", head)
+	_, err = q.WebhookMove(ctx, tx, dbsqlc.WebhookMoveParams{WorkspaceID: l.workspace, WebhookID: l.id, OldPlace: from.place.String(),
+		Place: head.String(), Seq: from.seq})
+	return err
+}
+
+// kickIn has the line look again after a time.
+func (l *line) kickIn(d time.Duration) { time.AfterFunc(d, l.kick.Set) }
+
+// sendDue starts what is due, as far as there is room for it.
+func (l *line) sendDue(ctx context.Context, from *sender) error {
+	room, busy, jobs := l.room()
+	if room == 0 {
+		return nil // the end of a try wakes the line
+	}
+	var list []due
+	err := l.db.In(ctx, db.Workspace(l.workspace), func(tx db.Tx) (err error) {
+		if list, err = dueTx(ctx, tx, l.workspace, l.id, from.state == Active, busy, jobs, room); err != nil || len(list) == room {
+			return err
+		}
+		next, err := q.WebhookDeliveryNext(ctx, tx, l.workspace, l.id)
+		if err == nil && next >= 0 && next < lookEvery.Seconds() {
+			l.kickIn(time.Duration(next*float64(time.Second)) + 10*time.Millisecond)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if !l.start(from, list[i]) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// room returns how many tries may begin, and what is under way.
+func (l *line) room() (room int, busy, jobs []ids.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	busy, jobs = []ids.ID{}, []ids.ID{}
+	for id, job := range l.busy {
+		busy = append(busy, id)
+		if job != nil {
+			jobs = append(jobs, *job)
+		}
+	}
+	most := perWebhook
+	if l.failed {
+		most = 1
+	}
+	return max(0, most-len(busy)), busy, jobs
+}
+
+// start begins a try; false where the process or the workspace has as many as it may.
+func (l *line) start(from *sender, d due) bool {
+	l.mu.Lock()
+	first := len(l.busy) == 0
+	l.mu.Unlock()
+	if !first && !take(l.extra) {
+		return false
+	}
+	if !take(l.all) {
+		if !first {
+			<-l.extra
+		}
+		l.kickIn(lateEvery)
+		return false
+	}
+	l.mu.Lock()
+	l.busy[d.id] = d.job
+	l.mu.Unlock()
+	l.sending.Go(func() {
+		o := l.try(from, d)
+		l.mu.Lock()
+		delete(l.busy, d.id)
+		l.failed = !o.delivered()
+		l.mu.Unlock()
+		<-l.all
+		if !first {
+			<-l.extra
+			l.wakeLines(l.workspace, true)
+		}
+		l.kick.Set()
+	})
+	return true
+}
+
+// take takes one of what there is a bounded number of; false where none is left.
+func take(of chan struct{}) bool {
+	select {
+	case of <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// try sends a delivery and notes what came of it. A note that fails has it sent again.
+func (l *line) try(from *sender, d due) outcome {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(l.ctx))
+	defer cancel()
+	defer context.AfterFunc(l.ctx, func() { time.AfterFunc(endGrace, cancel) })()
+	o := l.send(ctx, from, d)
+	if ctx.Err() != nil {
+		return o // it was broken off: who sends next tries it
+	}
+	noting, done := context.WithTimeout(context.WithoutCancel(l.ctx), noteTimeout)
+	defer done()
+	if err := l.note(noting, d, o); err != nil {
+		l.log.Warn("what a delivery led to was not noted; it is sent again", "webhook", l.id, "delivery", d.id, "error", err)
+	}
+	return o
+}
+
+// note writes down what a try led to, and what follows for the webhook.
+func (l *line) note(ctx context.Context, d due, o outcome) error {
+	disabled := false
+	err := l.db.In(ctx, db.Workspace(l.workspace), func(tx db.Tx) error {
+		p := dbsqlc.WebhookDeliveryDoneParams{WorkspaceID: l.workspace, ID: d.id, Tries: d.tries, State: string(Delivered), Status: o.status,
+			Error: o.failed, Answer: o.answer, Millis: int(o.took.Milliseconds())}
+		if err := q.WebhookHold(ctx, tx, l.workspace, l.id); err != nil {
+			return err
+		}
+		if o.delivered() {
+			return l.noteDeliveredTx(ctx, tx, p)
+		}
+		early, err := q.WebhookDeliveryEarly(ctx, tx, l.workspace, d.id)
+		if err != nil || len(early) == 0 {
+			return err
+		}
+		pause, last := wait(d.retries)
+		disabled = !d.once && (o.gone() || last && !early[0])
+		p.State, p.DelaySeconds = string(Pending), pause.Seconds()
+		if d.once || disabled {
+			p.State = string(Failed)
+		}
+		if n, err := q.WebhookDeliveryDone(ctx, tx, p); err != nil || n == 0 {
+			return err
+		}
+		if d.once && !o.gone() {
+			return nil
+		}
+		if err := q.WebhookFailed(ctx, tx, l.workspace, l.id); err != nil || !disabled && !o.gone() {
+			return err
+		}
+		disabled = true
+		why := Failing
+		if o.gone() {
+			why = Gone
+		}
+		return disableTx(ctx, tx, l.workspace, l.id, why)
+	})
+	if err == nil && disabled {
+		_ = l.published(l.workspace, nil)
+	}
+	return err
+}
+
+func (l *line) noteDeliveredTx(ctx context.Context, tx db.Tx, p dbsqlc.WebhookDeliveryDoneParams) error {
+	if n, err := q.WebhookDeliveryDone(ctx, tx, p); err != nil || n == 0 {
+		return err
+	}
+	away, err := q.WebhookSucceeded(ctx, tx, l.workspace, l.id)
+	if err != nil || away < hurryAfter.Seconds() {
+		return err
+	}
+	return q.WebhookDeliveryHurry(ctx, tx, l.workspace, l.id)
+}
+
+// expire deletes what is kept no longer.
+func (l *line) expire(ctx context.Context) error {
+	if time.Since(l.expired) < expireEvery {
+		return nil
+	}
+	l.expired = time.Now()
+	for n := expireBatch; n == expireBatch; {
+		err := l.db.In(ctx, db.Workspace(l.workspace), func(tx db.Tx) (err error) {
+			n, err = q.WebhookDeliveryExpire(ctx, tx, dbsqlc.WebhookDeliveryExpireParams{WorkspaceID: l.workspace, WebhookID: l.id, Days: keptDays,
+				Kept: keptDeliveries, MaxRows: expireBatch})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
