@@ -144,13 +144,11 @@ func (b *balancer) watch(ctx context.Context, client *http.Client) error {
 			_ = read("/live?on=board") // a stream ends with its server, and begins again at another
 		}
 	}()
-	for n := 0; ; n++ {
+	for n := 0; ctx.Err() == nil; n++ {
 		path := []string{"/board", "/status", "/usage", "/agents", "/needs-you"}[n%5]
 		if err := read(path); err != nil && ctx.Err() == nil {
 			return err
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
 	}
+	return nil
 }

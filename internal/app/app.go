@@ -296,7 +296,7 @@ func (a *App) Close() error {
 
 func (a *App) close() error {
 	if a.ending.Store(true); a.server != nil {
-		time.Sleep(a.drain)
+		<-time.After(a.drain)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
