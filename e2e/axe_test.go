@@ -70,6 +70,9 @@ var pages = map[string]string{
 	"secrets":     "/settings/secrets",
 	"audit":       "/settings/audit",
 	"no-invite":   "/invitations/none",
+	"api":         "/docs/api",
+	"api-jobs":    "/docs/api/jobs",
+	"api-job":     "/docs/api/types/Job",
 }
 
 // No page has an accessibility fault of any severity, in either theme and at any width.

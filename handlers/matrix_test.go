@@ -22,7 +22,7 @@ import (
 // webPermissions is who may do what in the browser. A change of a route's Need
 // has to be made here as well.
 var webPermissions = map[tenancy.Permission][]string{
-	tenancy.Public: {"GET /", "GET /agent.sh", "GET /health/coordinator", "GET /healthz", "GET /invitations/:token", "GET /login",
+	tenancy.Public: {"GET /", "GET /agent.sh", "GET /docs/api", "GET /docs/api/:group", "GET /docs/api/types/:name", "GET /health/coordinator", "GET /healthz", "GET /invitations/:token", "GET /login",
 		"GET /login/code", "GET /login/oidc", "GET /login/oidc/callback", "GET /login/oidc/join", "GET /readyz", "GET /setup/:token", "GET /static/*", "POST /csp-report",
 		"POST /invitations/:token", "POST /login", "POST /login/code", "POST /login/oidc/join", "POST /logout", "POST /setup/:token", "POST /theme"},
 	tenancy.SignedIn: {"GET /settings", "GET /settings/account", "GET /settings/account/identity/confirm",

@@ -21,6 +21,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/palette"
 	"github.com/fleetboard/fleetboard/handlers/pools"
 	"github.com/fleetboard/fleetboard/handlers/prices"
+	"github.com/fleetboard/fleetboard/handlers/reference"
 	"github.com/fleetboard/fleetboard/handlers/review"
 	"github.com/fleetboard/fleetboard/handlers/search"
 	"github.com/fleetboard/fleetboard/handlers/settings"
@@ -57,7 +58,7 @@ func (s *Server) pages() []web.Route {
 		status.Routes(), money.Routes(), threads.Routes(), blob.New(site).Routes(),
 		prices.New(site).Routes(), stops.Routes(), templates.Routes(),
 		login.New(site).Routes(),
-		settings.New(site).Routes(),
+		settings.New(site).Routes(), reference.Routes(),
 	)
 }
 

@@ -48,10 +48,22 @@ const (
 	Status     = "/status"
 	Recover    = "/status/recover"
 	NoteLosses = "/status/losses/note"
+	// APIReference is the reference of the API, APIDescription its description for programs.
+	APIReference   = "/docs/api"
+	APIDescription = "/api/v1/openapi.yaml"
 	// LivePath is what the addresses of all streams begin with; Streams carries several of them.
 	LivePath = "/live"
 	Streams  = "/streams"
 )
+
+// APIGroup returns the reference of the calls about one thing.
+func APIGroup(name string) string { return APIReference + "/" + url.PathEscape(name) }
+
+// APICall returns the reference of a call of a group.
+func APICall(group, id string) string { return APIGroup(group) + "#" + id }
+
+// APISchema returns the reference of a named type.
+func APISchema(name string) string { return APIReference + "/types/" + url.PathEscape(name) }
 
 // Setup returns the page of a set-up link.
 func Setup(token string) string { return "/setup/" + url.PathEscape(token) }
