@@ -216,8 +216,15 @@ func agentInputs() map[string]worst {
 		"stopFleet": send("a product, another reason each time", "POST", "/stop",
 			`{"reason":"reason {n}","hold":"all","products":["spare"]}`),
 		"releaseFleet": send("all that is stopped", "POST", "/stop/release", `{}`),
-		"listPools":    get("all", "/pools"),
-		"getPool":      get("none that is there", "/pools/spare"),
+		"listIssuers":  get("all", "/issuers"),
+		"getIssuer":    get("none that is there", "/issuers/x"),
+		"putIssuer": send("20 claims", "PUT", "/issuers/x{n}", `{"url":"https://id.example.com","audience":"x","claims":[`+
+			issuerClaims+`]}`),
+		"deleteIssuer": send("none that is there", "DELETE", "/issuers/x{n}", ``),
+		"enrolWorkload": send("an issuer that nobody trusts", "POST", "/enrolments", `{"issuer":"00000000-0000-7000-8000-000000000000",`+
+			`"token":"a.b.c","agent":"x","registration":{"boot_id":"b","factory":{"name":"x"}}}`),
+		"listPools": get("all", "/pools"),
+		"getPool":   get("none that is there", "/pools/spare"),
 		"putPool": send("200 repos, 64 capabilities", "PUT", "/pools/spare", `{"max":10,"min_idle":{n},"offers":{"capabilities":`+
 			list(64, `"bench:{i}"`)+`,"repos":`+list(200, `"repo-{i}"`)+`}}`),
 		"deletePool":           send("none that is there", "DELETE", "/pools/x{n}", ``),
@@ -314,3 +321,12 @@ func otherInputs(n *named) map[string]worst {
 		"getDescription": get("all", "/openapi.yaml"),
 	}
 }
+
+// issuerClaims are as many as a rule may have.
+var issuerClaims = func() string {
+	var all []string
+	for i := range 20 {
+		all = append(all, fmt.Sprintf(`{"claim":"c%d","value":"v"}`, i))
+	}
+	return strings.Join(all, ",")
+}()

@@ -43,7 +43,7 @@ var webPermissions = map[tenancy.Permission][]string{
 	tenancy.WriteJobs: {"GET /jobs/:key/ask/:action", "GET /jobs/:key/edit", "GET /jobs/new", "GET /jobs/new/routability", "POST /jobs", "POST /jobs/:key/:action", "POST /jobs/:key/edit", "POST /jobs/:key/link",
 		"POST /jobs/:key/move", "POST /jobs/:key/rank", "POST /jobs/:key/tick", "POST /jobs/:key/undo", "POST /jobs/:key/unlink", "POST /jobs/new", "POST /jobs/new/preview", "POST /messages/send", "POST /review/:key/:action"},
 	tenancy.RunFleet: {"POST /agents/:name/cut-off", "POST /agents/:name/terminate", "POST /factories/:name/drain",
-		"POST /factories/:name/remove", "POST /factories/:name/undrain", "POST /messages/dead/:message/discard", "POST /messages/dead/:message/redrive", "POST /settings/connect", "POST /status/losses/note", "POST /status/recover"},
+		"POST /factories/:name/remove", "POST /factories/:name/undrain", "POST /messages/dead/:message/discard", "POST /messages/dead/:message/redrive", "POST /settings/connect", "POST /settings/issuers", "POST /settings/issuers/:issuer/remove", "POST /status/losses/note", "POST /status/recover"},
 	tenancy.Manage: {"GET /budgets/:budget/edit", "GET /budgets/:budget/raise", "GET /budgets/new", "GET /budgets/transfer", "GET /pools/form", "GET /settings/audit", "GET /settings/dispatch", "GET /settings/dispatch/divergence", "GET /settings/products/:product", "GET /settings/products/new", "GET /settings/secrets",
 		"GET /settings/webhooks", "GET /settings/webhooks/:webhook", "GET /settings/webhooks/:webhook/edit", "GET /settings/webhooks/new",
 		"POST /budgets", "POST /budgets/:budget/edit", "POST /budgets/:budget/raise", "POST /budgets/:budget/remove", "POST /budgets/:budget/stop",

@@ -56,6 +56,7 @@ type (
 	DependencyPath                     = api.DependencyPath
 	Directive                          = api.Directive
 	Discovery                          = api.Discovery
+	EnrolWorkloadJSONRequestBody       = api.EnrolWorkloadJSONRequestBody
 	Estimate                           = api.Estimate
 	EstimateSource                     = api.EstimateSource
 	Event                              = api.Event
@@ -80,6 +81,7 @@ type (
 	HeartbeatAnswer                    = api.HeartbeatAnswer
 	HeartbeatJSONRequestBody           = api.HeartbeatJSONRequestBody
 	IdempotencyKey                     = api.IdempotencyKey
+	IssuerClaim                        = api.IssuerClaim
 	JobField                           = api.JobField
 	JobPath                            = api.JobPath
 	JobStatus                          = api.JobStatus
@@ -147,6 +149,7 @@ type (
 	ProductPath                        = api.ProductPath
 	ProductStats                       = api.ProductStats
 	ProgressReport                     = api.ProgressReport
+	PutIssuerJSONRequestBody           = api.PutIssuerJSONRequestBody
 	PutPoolJSONRequestBody             = api.PutPoolJSONRequestBody
 	QueueState                         = api.QueueState
 	RaiseBudgetJSONRequestBody         = api.RaiseBudgetJSONRequestBody
@@ -196,6 +199,8 @@ type (
 	TransferBudgetJSONRequestBody      = api.TransferBudgetJSONRequestBody
 	TransportStatus                    = api.TransportStatus
 	TransportStatusName                = api.TransportStatusName
+	TrustedIssuer                      = api.TrustedIssuer
+	TrustedIssuerList                  = api.TrustedIssuerList
 	Unavailable                        = api.Unavailable
 	UnavailableKind                    = api.UnavailableKind
 	UnblockJobJSONRequestBody          = api.UnblockJobJSONRequestBody

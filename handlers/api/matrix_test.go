@@ -173,7 +173,7 @@ func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 	}
 	path := strings.NewReplacer("{job}", m.jobFor(c), "{dep}", asked("-1"), "{agent}", asked("-agent"),
 		"{factory}", factory, "{product}", asked("-spare"), "{budget}", matrixBudget.String(),
-		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{pool}", asked("-pool"), "{webhook}", m.webhook, "{delivery}", m.delivery, "{blob}", matrixBlob).Replace(c.path)
+		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{pool}", asked("-pool"), "{issuer}", asked("-issuer"), "{webhook}", m.webhook, "{delivery}", m.delivery, "{blob}", matrixBlob).Replace(c.path)
 	if c.id == "searchMessages" || c.id == "searchJobs" {
 		path += "?q=" + canary
 	}
@@ -241,6 +241,7 @@ func matrixBodies() map[string]object {
 		"undoBudgetLine":      {"line": matrixLine},
 		"raiseBudget":         {"amount_usd": "1"},
 		"putPool":             {"max": 1, "offers": object{}},
+		"putIssuer":           {"url": "https://id.example.com", "audience": "fleetboard", "claims": []object{{"claim": "sub", "value": "x"}}},
 		"scalePool":           {"factory": "gone", "step": "ended"},
 		"bulkJobs":            {"jobs": []string{asked("-1")}},
 		"reportBatch":         {"items": []object{{"verb": "start", "job": asked("-2"), "epoch": 1}}},

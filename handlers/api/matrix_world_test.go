@@ -162,6 +162,8 @@ func (w *apiServer) fill() {
 	w.t.Helper()
 	w.as(w.owner, "PUT", "/products/"+canary+"-product", object{"repos": []string{canary + "-repo"}})
 	w.as(w.owner, "PUT", "/products/"+asked("-spare"), object{})
+	w.as(w.owner, "PUT", "/issuers/"+asked("-issuer"), object{"url": "https://" + canary + ".example.com", "audience": canary,
+		"claims": []object{{"claim": "sub", "value": canary}}}).want(201)
 	w.as(w.owner, "PUT", "/pools/"+asked("-pool"), object{"max": 1, "offers": object{"repos": []string{canary + "-repo"}}}).want(201)
 	for _, id := range []ids.ID{matrixBudget, matrixOther} {
 		dbfactory.Exec(w.t, w.db, `INSERT INTO budget (workspace_id, id, name, scope, phase, scope_key, period, timezone, limit_nanos, hard,

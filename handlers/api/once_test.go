@@ -27,6 +27,7 @@ var harmless = map[string]string{
 	"noteLosses":        "sets a state",
 	"recover":           "takes back what has died; the second finds nothing",
 	"heartbeat":         "says how things are",
+	"enrolWorkload":     "the same boot of an agent registers again",
 	"terminateAgent":    "an agent that has ended stays so",
 	"endAgent":          "an agent that has ended stays so",
 	"drainFactory":      "sets a state",

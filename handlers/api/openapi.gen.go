@@ -114,6 +114,9 @@ type ServerInterface interface {
 	// GetDivergence How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
 	// (GET /dispatch/divergence)
 	GetDivergence(ctx echo.Context, params GetDivergenceParams) error
+	// EnrolWorkload Registers an agent by the token that a platform gave its pod or runner, as `PUT /agents/{agent}` does with an enrolment token. A token registers one agent for as long as it is good.
+	// (POST /enrolments)
+	EnrolWorkload(ctx echo.Context) error
 	// PreviewEstimate What a job like this is expected to cost, before it exists.
 	// (POST /estimates)
 	PreviewEstimate(ctx echo.Context) error
@@ -204,6 +207,18 @@ type ServerInterface interface {
 	// ReportUsage Says what models were used for. Each entry is answered by itself; an entry that is told again is raised, and one of an ended lease counts as well.
 	// (POST /fleet/usage)
 	ReportUsage(ctx echo.Context) error
+	// ListIssuers The issuers whose tokens register agents, by name.
+	// (GET /issuers)
+	ListIssuers(ctx echo.Context) error
+	// DeleteIssuer Trusts an issuer no longer. Its agents are cut off within seconds.
+	// (DELETE /issuers/{issuer})
+	DeleteIssuer(ctx echo.Context, issuer string) error
+	// GetIssuer One trusted issuer.
+	// (GET /issuers/{issuer})
+	GetIssuer(ctx echo.Context, issuer string) error
+	// PutIssuer Trusts an issuer, or replaces what its tokens have to say. Another rule has another id, and the agents of the one before are cut off.
+	// (PUT /issuers/{issuer})
+	PutIssuer(ctx echo.Context, issuer string) error
 	// ListJobs Lists jobs, newest first or in the order asked for.
 	// (GET /jobs)
 	ListJobs(ctx echo.Context, params ListJobsParams) error
@@ -1019,6 +1034,15 @@ func (w *ServerInterfaceWrapper) GetDivergence(ctx echo.Context) error {
 	return err
 }
 
+// EnrolWorkload converts echo context to params.
+func (w *ServerInterfaceWrapper) EnrolWorkload(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EnrolWorkload(ctx)
+	return err
+}
+
 // PreviewEstimate converts echo context to params.
 func (w *ServerInterfaceWrapper) PreviewEstimate(ctx echo.Context) error {
 	var err error
@@ -1501,6 +1525,63 @@ func (w *ServerInterfaceWrapper) ReportUsage(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ReportUsage(ctx)
+	return err
+}
+
+// ListIssuers converts echo context to params.
+func (w *ServerInterfaceWrapper) ListIssuers(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListIssuers(ctx)
+	return err
+}
+
+// DeleteIssuer converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteIssuer(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "issuer" -------------
+	var issuer string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "issuer", ctx.Param("issuer"), &issuer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter issuer: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteIssuer(ctx, issuer)
+	return err
+}
+
+// GetIssuer converts echo context to params.
+func (w *ServerInterfaceWrapper) GetIssuer(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "issuer" -------------
+	var issuer string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "issuer", ctx.Param("issuer"), &issuer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter issuer: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetIssuer(ctx, issuer)
+	return err
+}
+
+// PutIssuer converts echo context to params.
+func (w *ServerInterfaceWrapper) PutIssuer(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "issuer" -------------
+	var issuer string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "issuer", ctx.Param("issuer"), &issuer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter issuer: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PutIssuer(ctx, issuer)
 	return err
 }
 
@@ -3261,6 +3342,11 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/stop", wrapper.ListStops, options.OperationMiddlewares["listStops"]...)
 	router.POST(options.BaseURL+"/stop", wrapper.StopFleet, options.OperationMiddlewares["stopFleet"]...)
 	router.POST(options.BaseURL+"/stop/release", wrapper.ReleaseFleet, options.OperationMiddlewares["releaseFleet"]...)
+	router.POST(options.BaseURL+"/enrolments", wrapper.EnrolWorkload, options.OperationMiddlewares["enrolWorkload"]...)
+	router.GET(options.BaseURL+"/issuers", wrapper.ListIssuers, options.OperationMiddlewares["listIssuers"]...)
+	router.DELETE(options.BaseURL+"/issuers/:issuer", wrapper.DeleteIssuer, options.OperationMiddlewares["deleteIssuer"]...)
+	router.GET(options.BaseURL+"/issuers/:issuer", wrapper.GetIssuer, options.OperationMiddlewares["getIssuer"]...)
+	router.PUT(options.BaseURL+"/issuers/:issuer", wrapper.PutIssuer, options.OperationMiddlewares["putIssuer"]...)
 	router.GET(options.BaseURL+"/pools", wrapper.ListPools, options.OperationMiddlewares["listPools"]...)
 	router.DELETE(options.BaseURL+"/pools/:pool", wrapper.DeletePool, options.OperationMiddlewares["deletePool"]...)
 	router.GET(options.BaseURL+"/pools/:pool", wrapper.GetPool, options.OperationMiddlewares["getPool"]...)
@@ -4915,6 +5001,52 @@ func (response GetDivergencedefaultApplicationProblemPlusJSONResponse) VisitGetD
 	return err
 }
 
+type EnrolWorkloadRequestObject struct {
+	Body *EnrolWorkloadJSONRequestBody
+}
+
+type EnrolWorkloadResponseObject interface {
+	VisitEnrolWorkloadResponse(w http.ResponseWriter) error
+}
+
+type EnrolWorkload200JSONResponse Registered
+
+func (response EnrolWorkload200JSONResponse) VisitEnrolWorkloadResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EnrolWorkloaddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response EnrolWorkloaddefaultApplicationProblemPlusJSONResponse) VisitEnrolWorkloadResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type PreviewEstimateRequestObject struct {
 	Body *PreviewEstimateJSONRequestBody
 }
@@ -6335,6 +6467,198 @@ type ReportUsagedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ReportUsagedefaultApplicationProblemPlusJSONResponse) VisitReportUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListIssuersRequestObject struct {
+}
+
+type ListIssuersResponseObject interface {
+	VisitListIssuersResponse(w http.ResponseWriter) error
+}
+
+type ListIssuers200JSONResponse TrustedIssuerList
+
+func (response ListIssuers200JSONResponse) VisitListIssuersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListIssuersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListIssuersdefaultApplicationProblemPlusJSONResponse) VisitListIssuersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteIssuerRequestObject struct {
+	Issuer string `json:"issuer"`
+}
+
+type DeleteIssuerResponseObject interface {
+	VisitDeleteIssuerResponse(w http.ResponseWriter) error
+}
+
+type DeleteIssuer204Response struct {
+}
+
+func (response DeleteIssuer204Response) VisitDeleteIssuerResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteIssuerdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteIssuerdefaultApplicationProblemPlusJSONResponse) VisitDeleteIssuerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetIssuerRequestObject struct {
+	Issuer string `json:"issuer"`
+}
+
+type GetIssuerResponseObject interface {
+	VisitGetIssuerResponse(w http.ResponseWriter) error
+}
+
+type GetIssuer200JSONResponse TrustedIssuer
+
+func (response GetIssuer200JSONResponse) VisitGetIssuerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetIssuerdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetIssuerdefaultApplicationProblemPlusJSONResponse) VisitGetIssuerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutIssuerRequestObject struct {
+	Issuer string `json:"issuer"`
+	Body   *PutIssuerJSONRequestBody
+}
+
+type PutIssuerResponseObject interface {
+	VisitPutIssuerResponse(w http.ResponseWriter) error
+}
+
+type PutIssuer200JSONResponse TrustedIssuer
+
+func (response PutIssuer200JSONResponse) VisitPutIssuerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutIssuer201JSONResponse TrustedIssuer
+
+func (response PutIssuer201JSONResponse) VisitPutIssuerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutIssuerdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutIssuerdefaultApplicationProblemPlusJSONResponse) VisitPutIssuerResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -10199,6 +10523,9 @@ type StrictServerInterface interface {
 	// GetDivergence How often the factory that got a job was not the one that suited it best. Of the newest 20,000 decisions since a time, with 50 examples.
 	// (GET /dispatch/divergence)
 	GetDivergence(ctx context.Context, request GetDivergenceRequestObject) (GetDivergenceResponseObject, error)
+	// EnrolWorkload Registers an agent by the token that a platform gave its pod or runner, as `PUT /agents/{agent}` does with an enrolment token. A token registers one agent for as long as it is good.
+	// (POST /enrolments)
+	EnrolWorkload(ctx context.Context, request EnrolWorkloadRequestObject) (EnrolWorkloadResponseObject, error)
 	// PreviewEstimate What a job like this is expected to cost, before it exists.
 	// (POST /estimates)
 	PreviewEstimate(ctx context.Context, request PreviewEstimateRequestObject) (PreviewEstimateResponseObject, error)
@@ -10289,6 +10616,18 @@ type StrictServerInterface interface {
 	// ReportUsage Says what models were used for. Each entry is answered by itself; an entry that is told again is raised, and one of an ended lease counts as well.
 	// (POST /fleet/usage)
 	ReportUsage(ctx context.Context, request ReportUsageRequestObject) (ReportUsageResponseObject, error)
+	// ListIssuers The issuers whose tokens register agents, by name.
+	// (GET /issuers)
+	ListIssuers(ctx context.Context, request ListIssuersRequestObject) (ListIssuersResponseObject, error)
+	// DeleteIssuer Trusts an issuer no longer. Its agents are cut off within seconds.
+	// (DELETE /issuers/{issuer})
+	DeleteIssuer(ctx context.Context, request DeleteIssuerRequestObject) (DeleteIssuerResponseObject, error)
+	// GetIssuer One trusted issuer.
+	// (GET /issuers/{issuer})
+	GetIssuer(ctx context.Context, request GetIssuerRequestObject) (GetIssuerResponseObject, error)
+	// PutIssuer Trusts an issuer, or replaces what its tokens have to say. Another rule has another id, and the agents of the one before are cut off.
+	// (PUT /issuers/{issuer})
+	PutIssuer(ctx context.Context, request PutIssuerRequestObject) (PutIssuerResponseObject, error)
 	// ListJobs Lists jobs, newest first or in the order asked for.
 	// (GET /jobs)
 	ListJobs(ctx context.Context, request ListJobsRequestObject) (ListJobsResponseObject, error)
@@ -11552,6 +11891,52 @@ func (sh *strictHandler) GetDivergence(ctx echo.Context, params GetDivergencePar
 	return nil
 }
 
+// EnrolWorkload operation middleware
+func (sh *strictHandler) EnrolWorkload(ctx echo.Context) error {
+	var request EnrolWorkloadRequestObject
+
+	var body EnrolWorkloadJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EnrolWorkload(ctx.Request().Context(), request.(EnrolWorkloadRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EnrolWorkload")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EnrolWorkloadResponseObject); ok {
+		return validResponse.VisitEnrolWorkloadResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // PreviewEstimate operation middleware
 func (sh *strictHandler) PreviewEstimate(ctx echo.Context) error {
 	var request PreviewEstimateRequestObject
@@ -12679,6 +13064,127 @@ func (sh *strictHandler) ReportUsage(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(ReportUsageResponseObject); ok {
 		return validResponse.VisitReportUsageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListIssuers operation middleware
+func (sh *strictHandler) ListIssuers(ctx echo.Context) error {
+	var request ListIssuersRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListIssuers(ctx.Request().Context(), request.(ListIssuersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListIssuers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListIssuersResponseObject); ok {
+		return validResponse.VisitListIssuersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteIssuer operation middleware
+func (sh *strictHandler) DeleteIssuer(ctx echo.Context, issuer string) error {
+	var request DeleteIssuerRequestObject
+
+	request.Issuer = issuer
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteIssuer(ctx.Request().Context(), request.(DeleteIssuerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteIssuer")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteIssuerResponseObject); ok {
+		return validResponse.VisitDeleteIssuerResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetIssuer operation middleware
+func (sh *strictHandler) GetIssuer(ctx echo.Context, issuer string) error {
+	var request GetIssuerRequestObject
+
+	request.Issuer = issuer
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetIssuer(ctx.Request().Context(), request.(GetIssuerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetIssuer")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetIssuerResponseObject); ok {
+		return validResponse.VisitGetIssuerResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PutIssuer operation middleware
+func (sh *strictHandler) PutIssuer(ctx echo.Context, issuer string) error {
+	var request PutIssuerRequestObject
+
+	request.Issuer = issuer
+
+	var body PutIssuerJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutIssuer(ctx.Request().Context(), request.(PutIssuerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutIssuer")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PutIssuerResponseObject); ok {
+		return validResponse.VisitPutIssuerResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

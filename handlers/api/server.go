@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/fleetboard/fleetboard/internal/accounts/issuers"
 	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/bus"
@@ -70,7 +71,9 @@ type Deps struct {
 	// Done is closed when the server stops: streams end then. Nil is never.
 	Done   <-chan struct{}
 	Tokens Bearers
-	Log    *slog.Logger
+	// Issuers let workloads in by the tokens of their platforms.
+	Issuers *issuers.Service
+	Log     *slog.Logger
 	// Build is what GetVersion returns.
 	Build Build
 	// Quota is how much each caller may send; nil is no limit.
@@ -113,6 +116,7 @@ type Server struct {
 	eventHandlers
 	factoryHandlers
 	historyHandlers
+	issuerHandlers
 	jobHandlers
 	linkHandlers
 	messageHandlers
@@ -154,6 +158,7 @@ func New(d Deps) *Server {
 		eventHandlers:       eventHandlers{&d},
 		factoryHandlers:     factoryHandlers{&d},
 		historyHandlers:     historyHandlers{&d},
+		issuerHandlers:      issuerHandlers{&d},
 		jobHandlers:         jobHandlers{&d},
 		linkHandlers:        linkHandlers{&d},
 		messageHandlers:     messageHandlers{&d},

@@ -111,6 +111,8 @@ func (p *tokenPages) routes() []web.Route {
 		web.Post(links.Tokens, tenancy.SignedIn, p.tokenIssue),
 		web.Get(links.NewTokenPath, tenancy.SignedIn, p.tokenNew),
 		web.Post(links.Tokens+"/:id/revoke", tenancy.SignedIn, p.tokenRevoke),
+		web.Post(links.Issuers, tenancy.RunFleet, p.issuerTrust),
+		web.Post(links.Issuers+"/:issuer/remove", tenancy.RunFleet, p.issuerRemove),
 		web.Get(links.Connect, tenancy.SignedIn, p.connectShow),
 		web.Post(links.Connect, tenancy.RunFleet, p.connectIssue),
 	}

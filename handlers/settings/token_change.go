@@ -2,6 +2,7 @@ package settings
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -34,7 +35,7 @@ func (p *tokenPages) tokenIssue(c echo.Context, who tenancy.Principal) error {
 	case made == nil:
 		return p.tokenFormPage(c, who, http.StatusUnprocessableEntity, sheet)
 	}
-	return p.tokensPage(c, who, made)
+	return p.tokensPage(c, who, http.StatusOK, made, issuerFields.Read(url.Values{}))
 }
 
 // issueToken makes the token that a form describes. nil without an error means

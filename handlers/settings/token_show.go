@@ -11,26 +11,35 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/links"
 	view "github.com/fleetboard/fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // tokensShow lists the tokens that a person may see.
 func (p *tokenPages) tokensShow(c echo.Context, who tenancy.Principal) error {
-	return p.tokensPage(c, who, nil)
+	return p.tokensPage(c, who, http.StatusOK, nil, issuerFields.Read(url.Values{}))
 }
 
-// tokensPage answers with the list, with a token that was just made on top.
-func (p *tokenPages) tokensPage(c echo.Context, who tenancy.Principal, made *view.MadeToken) error {
+// tokensPage answers with the list, with a token that was just made on top, and the form that
+// trusts an issuer.
+func (p *tokenPages) tokensPage(c echo.Context, who tenancy.Principal, status int, made *view.MadeToken, issuer ui.Form) error {
 	ctx := c.Request().Context()
 	list, err := p.Accounts.Tokens.List(ctx, who)
 	if err != nil {
 		return err
 	}
 	m := tokensModel(list, who.Can(tenancy.RunFleet))
-	m.Made = made
+	m.Made, m.Issuer = made, issuer
+	if m.CanEnrol {
+		trusted, err := p.Accounts.Issuers.List(ctx, who)
+		if err != nil {
+			return err
+		}
+		m.Issuers = issuerModels(trusted)
+	}
 	if m.Shell, err = p.shell(c, who, "Tokens", links.Tokens); err != nil {
 		return err
 	}
-	return web.RenderSecret(c, http.StatusOK, view.TokensView(m))
+	return web.RenderSecret(c, status, view.TokensView(m))
 }
 
 // tokenNew answers with the empty form.

@@ -192,3 +192,23 @@ func TestConnectPage(t *testing.T) {
 		t.Error("a token without a name is not refused at its field")
 	}
 }
+
+// An owner trusts an issuer on the page of tokens, is told what is wrong with a rule, and trusts it no
+// longer; a member sees nothing of it.
+func TestTrustedIssuersOnThePage(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	rule := url.Values{"issuer": {"github"}, "url": {"https://token.actions.githubusercontent.com"}, "audience": {"fleetboard"},
+		"claims": {"repository=kestrel/ledger"}, "capabilities": {"os:linux"}, "factory": {""}}
+	doc := handlertest.Page(t, d.Post("/settings/issuers", rule), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#claims-e", "add repository_id or repository_owner_id")
+	rule.Set("claims", "repository=kestrel/ledger, repository_id=1296269")
+	handlertest.WantRedirect(t, d.Post("/settings/issuers", rule), "/settings/tokens#issuers")
+	doc = handlertest.Page(t, d.Get("/settings/tokens"), http.StatusOK)
+	handlertest.WantText(t, doc, "[data-issuer=github]", "repository_id=1296269")
+	handlertest.WantText(t, doc, "[data-token=github]", "by OpenID Connect")
+	member := handlertest.Page(t, d.As(tenancy.RoleMember).Get("/settings/tokens"), http.StatusOK)
+	handlertest.WantCount(t, member, "#issuers, [data-issuer]", 0)
+	handlertest.WantRedirect(t, d.Post("/settings/issuers/github/remove", nil), "/settings/tokens#issuers")
+	doc = handlertest.Page(t, d.Get("/settings/tokens"), http.StatusOK)
+	handlertest.WantCount(t, doc, "[data-issuer]", 0)
+}

@@ -6,14 +6,17 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/vault"
 	"github.com/fleetboard/fleetboard/internal/accounts/devices"
 	"github.com/fleetboard/fleetboard/internal/accounts/identities"
+	"github.com/fleetboard/fleetboard/internal/accounts/issuers"
 	"github.com/fleetboard/fleetboard/internal/accounts/login"
 	"github.com/fleetboard/fleetboard/internal/accounts/members"
+	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
 	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
 	"github.com/fleetboard/fleetboard/internal/accounts/people"
 	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
@@ -41,6 +44,7 @@ type Parts struct {
 	Members       *members.Service
 	Workspaces    *workspaces.Service
 	Tokens        *tokens.Service
+	Issuers       *issuers.Service
 	Setup         *setup.Service
 
 	// Hashes and Throttle serve the parts.
@@ -63,6 +67,8 @@ type Config struct {
 	Now func() time.Time
 	// HashCost is the cost of a new password hash.
 	HashCost passwords.Cost
+	// IssuerNetworks are networks that are not public in which trusted issuers are asked all the same.
+	IssuerNetworks []netip.Prefix
 }
 
 // New returns the parts of a configuration. A key of another length is a
@@ -81,6 +87,7 @@ func New(c Config) *Parts {
 	p.Workspaces = workspaces.New(c.DB, p.Members)
 	signing := ed25519.NewKeyFromSeed(vault.Derive(c.Key, "fleetboard agent token ed25519 v1", ed25519.SeedSize))
 	p.Tokens = tokens.New(c.DB, c.Wake, p.Workspaces, signing, c.Now)
+	p.Issuers = issuers.New(c.DB, c.Wake, p.Tokens, oidc.NewWorkloads(c.IssuerNetworks, c.Now))
 	p.Setup = setup.New(c.DB, p.Hashes, p.Workspaces, c.Log)
 	return p
 }

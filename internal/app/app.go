@@ -125,6 +125,9 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 func (a *App) build(ctx context.Context, cfg Config) error {
 	o := Options{HashCost: cfg.HashCost, PublicURL: cfg.PublicURL, Marks: cfg.markStore(), DataDir: cfg.DataDir, Log: a.log}
 	var err error
+	if o.IssuerNetworks, err = cfg.Network.issuerNetworks(); err != nil {
+		return err
+	}
 	if o.Key, o.Earlier, err = cfg.keys(); err != nil {
 		return err
 	}

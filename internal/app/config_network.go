@@ -23,6 +23,9 @@ type NetworkConfig struct {
 	// AllowedHosts are the names that the server answers to beside that of its public
 	// address.
 	AllowedHosts []string `env:"FLEETBOARD_ALLOWED_HOSTS"`
+	// IssuerAllow are networks, as CIDR, that are not public and in which issuers that
+	// workspaces trust are asked all the same.
+	IssuerAllow []string `env:"FLEETBOARD_ISSUER_ALLOW"`
 	// MetricsListen is the address, host:port, on which /metrics is answered to
 	// whoever reaches it. Without it the server's own address answers /metrics, to
 	// this machine only.
@@ -43,7 +46,8 @@ const maxRateLimit = 1_000_000
 
 func (c NetworkConfig) check() error {
 	_, err := c.proxies()
-	err = errors.Join(err, c.checkHosts())
+	_, issuerErr := c.issuerNetworks()
+	err = errors.Join(err, issuerErr, c.checkHosts())
 	if c.RateLimit < 0 || c.RateLimit > maxRateLimit {
 		err = errors.Join(err, fmt.Errorf("FLEETBOARD_RATE_LIMIT: must be a number from 0, no limit, to %d requests a second",
 			maxRateLimit))
@@ -73,6 +77,24 @@ func (c NetworkConfig) checkHosts() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// issuerNetworks returns the networks of FLEETBOARD_ISSUER_ALLOW.
+func (c NetworkConfig) issuerNetworks() ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	var errs []error
+	for _, text := range c.IssuerAllow {
+		text = strings.TrimSpace(text)
+		network, err := netip.ParsePrefix(text)
+		switch {
+		case text == "":
+		case err != nil:
+			errs = append(errs, fmt.Errorf("FLEETBOARD_ISSUER_ALLOW: %q is no network like 10.0.0.0/8; put commas between several", text))
+		default:
+			networks = append(networks, network.Masked())
+		}
+	}
+	return networks, errors.Join(errs...)
 }
 
 func (c NetworkConfig) proxies() ([]netip.Prefix, error) {

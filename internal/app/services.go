@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -54,6 +55,8 @@ type Options struct {
 	Blobs blobs.Options
 	// Transport carries wake-ups between the processes of the database.
 	Transport notifier.Transport
+	// IssuerNetworks are where issuers of tokens are asked beside public addresses.
+	IssuerNetworks []netip.Prefix
 	// PublicURL is where people reach the server.
 	PublicURL string
 	// Webhooks says where webhooks may lead.
@@ -113,6 +116,8 @@ func Build(d *db.DB, o Options) *Services {
 		Log:      o.Log,
 		Now:      time.Now,
 		HashCost: cmp.Or(o.HashCost, passwords.DefaultCost),
+
+		IssuerNetworks: o.IssuerNetworks,
 	})
 	s := &Services{
 		Wake:      wake,
@@ -194,7 +199,7 @@ func (s *Services) Pages() handlers.Deps {
 
 // API returns what the API needs of the services.
 func (s *Services) API() api.Deps {
-	return api.Deps{Tokens: s.Accounts.Tokens, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
+	return api.Deps{Tokens: s.Accounts.Tokens, Issuers: s.Accounts.Issuers, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
 		Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,

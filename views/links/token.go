@@ -13,3 +13,9 @@ func TokenRevoke(id string) string { return Tokens + "/" + url.PathEscape(id) + 
 
 // CutOff ends an agent and its tokens; it takes reason.
 func CutOff(agent string) string { return "/agents/" + url.PathEscape(agent) + "/cut-off" }
+
+// Issuers are the issuers whose tokens register agents.
+const Issuers = "/settings/issuers"
+
+// IssuerRemove trusts one no longer.
+func IssuerRemove(name string) string { return Issuers + "/" + url.PathEscape(name) + "/remove" }

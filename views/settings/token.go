@@ -12,8 +12,21 @@ type TokensPage struct {
 	Made *MadeToken
 	// Own are the person's, Enrolment the workspace's.
 	Own, Enrolment []AccessToken
-	// CanEnrol shows the workspace's enrolment tokens.
+	// CanEnrol shows the workspace's enrolment tokens, and the issuers that it trusts.
 	CanEnrol bool
+	Issuers  []TrustedIssuer
+	// Issuer is the form that trusts one.
+	Issuer ui.Form
+}
+
+// TrustedIssuer is one whose tokens register agents.
+type TrustedIssuer struct {
+	Name, ID, URL, Audience string
+	Claims                  []string // "repository_id=1296269"
+	Limits                  []string
+	Used                    ui.When // zero: never
+	Live                    bool
+	RemoveURL               string
 }
 
 // MadeToken is a token with all of its text.

@@ -51,16 +51,15 @@ func (s *Service) storedBearer(ctx context.Context, token string) (tenancy.Princ
 	if !ok || (kind != secrets.Person && kind != secrets.Enrolment) {
 		return tenancy.Principal{}, invalidToken(errors.New("wrong form, kind or checksum"))
 	}
-	found, err := s.findToken(ctx, token, kind)
+	found, err := s.findToken(ctx, secrets.Hash(token), kind)
 	if err != nil {
 		return tenancy.Principal{}, err
 	}
 	return s.tokenPrincipal(ctx, found)
 }
 
-func (s *Service) findToken(ctx context.Context, token, kind string) (accessToken, error) {
+func (s *Service) findToken(ctx context.Context, hash []byte, kind string) (accessToken, error) {
 	var found accessToken
-	hash := secrets.Hash(token)
 	err := s.db.In(ctx, db.Token(hash), func(tx db.Tx) error {
 		var ok bool
 		var err error

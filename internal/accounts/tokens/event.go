@@ -11,6 +11,11 @@ import (
 // appendTx records what happened to a token. Its hint distinguishes it from others of
 // its name; it opens nothing.
 func appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eventlog.Type, t Token) error {
+	return eventlog.RecordTx(ctx, tx, who, kind, t.said())
+}
+
+// said returns what the log says of a token.
+func (t Token) said() map[string]any {
 	said := map[string]any{"kind": t.Kind, "name": t.Name, "hint": t.Hint}
 	if len(t.Scope.Products) > 0 {
 		said["products"] = t.Scope.Products
@@ -27,5 +32,5 @@ func appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eventlo
 	if t.Kind == tenancy.KindEnrolment {
 		said["roles"] = t.Roles
 	}
-	return eventlog.RecordTx(ctx, tx, who, kind, said)
+	return said
 }

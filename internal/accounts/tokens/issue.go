@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -126,15 +127,19 @@ func roomTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in NewToken) e
 // names.
 func IssueTx(ctx context.Context, tx db.Tx, who, by tenancy.Principal, in NewToken) (string, error) {
 	plain := secrets.New(string(in.Kind))
-	made, err := insertTokenTx(ctx, tx, who, in, plain)
+	made, err := insertTokenTx(ctx, tx, who, ids.New(), in, secrets.Hash(plain), secrets.Hint(plain))
 	if err != nil {
 		return "", err
 	}
 	if !made {
 		return "", fault.New(fault.AlreadyExists, "This form has made its token already. It was shown then and cannot be shown again.")
 	}
-	t := Token{Kind: in.Kind, Name: in.Name, Hint: secrets.Hint(plain),
+	return plain, appendTx(ctx, tx, by, eventlog.TokenIssued, in.token(secrets.Hint(plain)))
+}
+
+// token returns the token that is made.
+func (in NewToken) token(hint string) Token {
+	return Token{Kind: in.Kind, Name: in.Name, Hint: hint,
 		Scope: tenancy.Scope{Products: in.Products, Capabilities: in.Capabilities, Factory: in.Factory}, MaySubmit: in.MaySubmit,
 		Roles: in.Roles}
-	return plain, appendTx(ctx, tx, by, eventlog.TokenIssued, t)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
-	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -41,14 +40,14 @@ func tokenByHashTx(ctx context.Context, tx db.Tx, hash []byte) (accessToken, boo
 }
 
 // insertTokenTx reports false where the same form has made a token before.
-func insertTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in NewToken, plain string) (bool, error) {
+func insertTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID, in NewToken, hash []byte, hint string) (bool, error) {
 	row := dbsqlc.AccessTokenInsertParams{
 		WorkspaceID:  who.Workspace,
-		ID:           ids.New(),
+		ID:           id,
 		Kind:         string(in.Kind),
 		Name:         in.Name,
-		TokenHash:    secrets.Hash(plain),
-		Hint:         secrets.Hint(plain),
+		TokenHash:    hash,
+		Hint:         hint,
 		Products:     append([]string{}, in.Products...),
 		Capabilities: append([]string{}, in.Capabilities...),
 		Factory:      in.Factory,

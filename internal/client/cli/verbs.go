@@ -71,6 +71,11 @@ var verbs = []verb{
 	{"factory", "remove FACTORY…", "Forget factories whose agents are all dead", "removeFactory", nil,
 		doEach("The factory %s is gone.\n", (*api.Client).RemoveFactory)},
 
+	{"issuer", "list", "List the issuers whose tokens register agents", "listIssuers", nil, showAll((*api.Client).ListIssuers, printIssuers)},
+	{"issuer", "show ISSUER", "Show a trusted issuer", "getIssuer", nil, showOne((*api.Client).GetIssuer, printIssuer)},
+	{"issuer", "remove ISSUER…", "Trust issuers no longer; their agents are cut off", "deleteIssuer", nil,
+		doEach("The issuer %s is trusted no longer.\n", (*api.Client).DeleteIssuer)},
+
 	{"pool", "list", "List the pools", "listPools", nil, showAll((*api.Client).ListPools, printPools)},
 	{"pool", "show POOL", "Show a pool", "getPool", nil, showOne((*api.Client).GetPool, printPool)},
 	{"pool", "demand POOL", "Say how many factories a pool needs now", "getPoolDemand", nil,

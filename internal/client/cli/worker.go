@@ -188,7 +188,11 @@ func (c factory) options(f workerFlags) (worker.Options, error) {
 	if err != nil {
 		return worker.Options{}, err
 	}
-	if server.enrolment == "" {
+	issuer, tokenFile := c.env.Getenv("FLEETBOARD_ISSUER"), c.env.Getenv("FLEETBOARD_ID_TOKEN_FILE")
+	if (issuer == "") != (tokenFile == "") {
+		return worker.Options{}, fail(exitUsage, "FLEETBOARD_ISSUER and FLEETBOARD_ID_TOKEN_FILE: set both or neither")
+	}
+	if server.enrolment == "" && issuer == "" {
 		return worker.Options{}, fail(exitNotAllowed, "there is no enrolment token for %s: set FLEETBOARD_ENROLMENT_TOKEN; "+
 			"Settings, Connect an agent makes one", server.server)
 	}
@@ -232,8 +236,12 @@ func (c factory) options(f workerFlags) (worker.Options, error) {
 		}
 	}
 	return worker.Options{
-		Server:     server.server,
-		Enrolment:  server.enrolment,
+		Server:    server.server,
+		Enrolment: server.enrolment,
+
+		Issuer:      issuer,
+		IDTokenFile: tokenFile,
+
 		Forges:     forges,
 		ForgePoll:  f.forgePoll,
 		ForgeQuiet: f.forgeQuiet,

@@ -18,7 +18,8 @@ const environmentFile = "worker.env"
 // serviceNames are the variables that a worker and the agents on its host read; those that begin
 // with one of servicePrefixes are others. Of the tokens a person's own is none of a worker's.
 var (
-	serviceNames = []string{"FLEETBOARD_URL", "FLEETBOARD_ENROLMENT_TOKEN", "FLEETBOARD_ENROLMENT_TOKEN_FILE", "GITHUB_TOKEN",
+	serviceNames = []string{"FLEETBOARD_URL", "FLEETBOARD_ENROLMENT_TOKEN", "FLEETBOARD_ENROLMENT_TOKEN_FILE", "FLEETBOARD_ISSUER",
+		"FLEETBOARD_ID_TOKEN_FILE", "GITHUB_TOKEN",
 		"GITEA_TOKEN", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
 		"http_proxy", "https_proxy", "no_proxy", "IS_SANDBOX", "DISABLE_AUTOUPDATER"}
 	servicePrefixes = engines.Variables()

@@ -2,6 +2,9 @@ package worker
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"strings"
 
 	"github.com/fleetboard/fleetboard/api"
 )
@@ -14,15 +17,37 @@ func (w *Worker) register(ctx context.Context) error {
 	factory, version := w.offer.describe()
 	factory.Pool = text(w.Pool)
 	beat, stale := int(w.Beat.Seconds()), max(30*int(w.Beat.Seconds()), int(w.Lease.Seconds()))
-	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, api.Registration{BootID: w.bootID, Factory: factory,
+	token, err := w.present(ctx, api.Registration{BootID: w.bootID, Factory: factory,
 		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model),
 		Roles: some(w.Roles)})
 	if err != nil {
 		return err
 	}
-	w.setToken(answer.JSON200.Token)
+	w.setToken(token)
 	w.offer.noteTold(version)
 	return nil
+}
+
+// present registers with the enrolment token, or where there is a trusted issuer with the token of
+// the platform, which is read anew each time: platforms replace it. It returns the agent's token.
+func (w *Worker) present(ctx context.Context, r api.Registration) (string, error) {
+	if w.Issuer == "" {
+		answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, r)
+		if err != nil {
+			return "", err
+		}
+		return answer.JSON200.Token, nil
+	}
+	raw, err := os.ReadFile(w.IDTokenFile)
+	if err != nil {
+		return "", fmt.Errorf("the token of the platform: %w", err)
+	}
+	answer, err := w.enrol.EnrolWorkloadWithResponse(ctx, api.WorkloadEnrolment{Issuer: w.Issuer, Token: strings.TrimSpace(string(raw)),
+		Agent: w.Name, Registration: r})
+	if err != nil {
+		return "", err
+	}
+	return answer.JSON200.Token, nil
 }
 
 func (w *Worker) setToken(token string) {

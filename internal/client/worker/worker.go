@@ -24,6 +24,9 @@ import (
 type Options struct {
 	// Server is the address of the server, Enrolment the token to register with.
 	Server, Enrolment string
+	// Issuer is the id of a trusted issuer, and IDTokenFile has the platform's token, to register
+	// with instead; "" registers with Enrolment.
+	Issuer, IDTokenFile string
 	// Name is the agent's, Factory that of the host on the board.
 	Name, Factory string
 	// Pool is the pool that the factory belongs to, "" for none.
