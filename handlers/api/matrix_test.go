@@ -146,7 +146,7 @@ func (m *matrix) others(c matrixCall, a asker) bool {
 // status of the job, or something that is not there.
 func (m *matrix) shouldWork(c matrixCall) bool {
 	return !slices.Contains([]string{"unblockJob", "resumeJob", "retryJob", "approveJob", "rejectJob", "mergeJob", "failMerge",
-		"archiveJob", "deleteJob", "releaseJob", "answerJob", "registerAgent", "nackMessage", "followPullRequest"}, c.id)
+		"archiveJob", "deleteJob", "releaseJob", "answerJob", "registerAgent", "enrolWorkload", "nackMessage", "followPullRequest"}, c.id)
 }
 
 // listen records each text of the workspace that somebody outside got to see.

@@ -19,7 +19,7 @@ import (
 // permissions is who may do what. A change of x-permission has to be made here
 // as well.
 var permissions = map[tenancy.Permission][]string{
-	tenancy.Public:   {"GET /openapi.yaml", "GET /version"},
+	tenancy.Public:   {"GET /openapi.yaml", "GET /version", "POST /enrolments"},
 	tenancy.SignedIn: {"GET /coordinator/status"},
 	tenancy.ReadBoard: {"GET /agents", "GET /agents/{agent}", "GET /agents/{agent}/attempts", "GET /agents/{agent}/health", "GET /agents/{agent}/jobs", "GET /blobs/{blob}",
 		"GET /budgets", "GET /budgets/{budget}", "GET /budgets/{budget}/ledger", "GET /budgets/{budget}/series",
@@ -37,10 +37,10 @@ var permissions = map[tenancy.Permission][]string{
 		"POST /jobs/{job}/cancel", "POST /jobs/{job}/complete", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",
 		"POST /jobs/{job}/pause", "POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume",
 		"POST /jobs/{job}/retry", "POST /jobs/{job}/unblock", "PUT /jobs/{job}/rank"},
-	tenancy.RunFleet: {"DELETE /exports/{export}", "DELETE /factories/{factory}", "GET /coordinator/logs", "GET /dispatch/dead", "GET /exports", "GET /exports/{export}/next", "GET /messages/archives", "GET /messages/dead",
+	tenancy.RunFleet: {"DELETE /exports/{export}", "DELETE /factories/{factory}", "DELETE /issuers/{issuer}", "GET /coordinator/logs", "GET /dispatch/dead", "GET /exports", "GET /exports/{export}/next", "GET /issuers", "GET /issuers/{issuer}", "GET /messages/archives", "GET /messages/dead",
 		"POST /agents/{agent}/terminate", "POST /coordinator/losses/note", "POST /coordinator/recover", "POST /exports", "POST /exports/{export}/ack", "POST /exports/{export}/reset",
 		"POST /factories/{factory}/drain", "POST /factories/{factory}/undrain", "POST /messages/dead/{message}/discard",
-		"POST /messages/dead/{message}/redrive", "POST /pools/{pool}/scaling", "POST /reclaim"},
+		"POST /messages/dead/{message}/redrive", "POST /pools/{pool}/scaling", "POST /reclaim", "PUT /issuers/{issuer}"},
 	tenancy.Manage: {"DELETE /budgets/{budget}", "DELETE /jobs/{job}", "DELETE /pools/{pool}", "DELETE /products/{product}", "DELETE /webhooks/{webhook}", "GET /dispatch", "GET /dispatch/divergence", "GET /webhooks", "GET /webhooks/{webhook}/deliveries", "PATCH /budgets/{budget}", "PATCH /webhooks/{webhook}", "POST /budgets",
 		"POST /budgets/{budget}/raise", "POST /budgets/{budget}/transfer", "POST /budgets/{budget}/undo", "POST /deliveries/{delivery}/redeliver", "POST /stop", "POST /stop/release", "POST /webhooks", "POST /webhooks/{webhook}/rotate", "POST /webhooks/{webhook}/test", "PUT /dispatch", "PUT /pools/{pool}", "PUT /prices", "PUT /prices/models", "PUT /products/{product}"},
 	tenancy.Enrol: {"PUT /agents/{agent}"},
