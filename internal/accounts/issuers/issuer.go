@@ -78,6 +78,12 @@ func (r Rule) check(name string) error {
 	if n := utf8.RuneCountInString(r.Audience); n < 1 || n > MaxAudience || strings.TrimSpace(r.Audience) != r.Audience {
 		p.Add("audience", "It must have 1 to %d characters, without spaces around them.", MaxAudience)
 	}
+	r.checkClaims(p)
+	return p.Err()
+}
+
+// checkClaims refuses claims that are none, or too few to mean one workload.
+func (r Rule) checkClaims(p fault.Problems) {
 	if len(r.Claims) < 1 || len(r.Claims) > MaxClaims {
 		p.Add("claims", "It must have 1 to %d entries.", MaxClaims)
 	}
@@ -98,7 +104,6 @@ func (r Rule) check(name string) error {
 	if needs := shared[strings.TrimSuffix(r.Issuer, "/")]; needs != nil && !slices.ContainsFunc(needs, func(n string) bool { return seen[n] }) {
 		p.Add("claims", "This issuer signs for everybody, and names there can be taken by others: add %s.", strings.Join(needs, " or "))
 	}
-	return p.Err()
 }
 
 // accepts reports whether a token says all that it has to; else it names the claim.

@@ -181,6 +181,20 @@ func (c factory) startedFor(f workerFlags) workerFlags {
 	return f
 }
 
+// identity returns what the worker registers with where it has no enrolment token: the id of a trusted
+// issuer, and the file with the platform's token.
+func (c factory) identity(server target) (issuer, tokenFile string, err error) {
+	issuer, tokenFile = c.env.Getenv("FLEETBOARD_ISSUER"), c.env.Getenv("FLEETBOARD_ID_TOKEN_FILE")
+	switch {
+	case (issuer == "") != (tokenFile == ""):
+		return "", "", fail(exitUsage, "FLEETBOARD_ISSUER and FLEETBOARD_ID_TOKEN_FILE: set both or neither")
+	case server.enrolment == "" && issuer == "":
+		return "", "", fail(exitNotAllowed, "there is no enrolment token for %s: set FLEETBOARD_ENROLMENT_TOKEN; "+
+			"Settings, Connect an agent makes one", server.server)
+	}
+	return issuer, tokenFile, nil
+}
+
 // workerOptions reads the flags and the target.
 func (c factory) options(f workerFlags) (worker.Options, error) {
 	f = c.startedFor(f)
@@ -188,13 +202,9 @@ func (c factory) options(f workerFlags) (worker.Options, error) {
 	if err != nil {
 		return worker.Options{}, err
 	}
-	issuer, tokenFile := c.env.Getenv("FLEETBOARD_ISSUER"), c.env.Getenv("FLEETBOARD_ID_TOKEN_FILE")
-	if (issuer == "") != (tokenFile == "") {
-		return worker.Options{}, fail(exitUsage, "FLEETBOARD_ISSUER and FLEETBOARD_ID_TOKEN_FILE: set both or neither")
-	}
-	if server.enrolment == "" && issuer == "" {
-		return worker.Options{}, fail(exitNotAllowed, "there is no enrolment token for %s: set FLEETBOARD_ENROLMENT_TOKEN; "+
-			"Settings, Connect an agent makes one", server.server)
+	issuer, tokenFile, err := c.identity(server)
+	if err != nil {
+		return worker.Options{}, err
 	}
 	if f.repos == "" && len(f.clone) == 0 {
 		return worker.Options{}, fail(exitUsage, "say where the repositories are: --repos DIRECTORY, or --clone PATTERN")
