@@ -118,6 +118,18 @@ const (
 	MaxHeartbeatBootID                      = 128
 	MaxHeartbeatLeases                      = 1000
 	MaxHeartbeatMemoryMB                    = 100000000
+	MaxIssuerClaimClaim                     = 200
+	MaxIssuerClaimValue                     = 500
+	MaxIssuerRuleAudience                   = 255
+	MaxIssuerRuleCapabilities               = 64
+	MaxIssuerRuleCapabilitiesItem           = 64
+	MaxIssuerRuleClaims                     = 20
+	MaxIssuerRuleFactory                    = 64
+	MaxIssuerRuleProducts                   = 64
+	MaxIssuerRuleProductsItem               = 64
+	MaxIssuerRuleRoles                      = 20
+	MaxIssuerRuleRolesItem                  = 64
+	MaxIssuerRuleURL                        = 500
 	MaxJobPatchAcceptance                   = 50
 	MaxJobPatchAcceptanceItem               = 500
 	MaxJobPatchAcceptanceMet                = 50
@@ -348,4 +360,7 @@ const (
 	MinWebhookPatchVersion                  = 1
 	MaxWebhookPatchVersion                  = 2147483647
 	MaxWebhookRotationOverlapHours          = 168
+	MaxWorkloadEnrolmentAgent               = 64
+	MaxWorkloadEnrolmentIssuer              = 36
+	MaxWorkloadEnrolmentToken               = 16384
 )

@@ -3134,6 +3134,42 @@ type Inbox struct {
 	NextAfter int64 `json:"next_after"`
 }
 
+// IssuerClaim defines model for IssuerClaim.
+type IssuerClaim struct {
+	// Claim Name of a claim, or the way to one inside others, such as `/kubernetes.io/serviceaccount/uid`.
+	Claim string `json:"claim"`
+
+	// Value What it has to be, exactly.
+	Value string `json:"value"`
+}
+
+// IssuerRule defines model for IssuerRule.
+type IssuerRule struct {
+	// Audience For whom a token has to be made, and for nobody else.
+	Audience string `json:"audience"`
+
+	// Capabilities Its agents offer these and no others; empty is all.
+	Capabilities *[]string `json:"capabilities,omitempty"`
+
+	// Claims What a token has to say, all of it. `https://token.actions.githubusercontent.com` needs `repository_id` or `repository_owner_id`, `https://gitlab.com` `project_id` or `namespace_id`, for names there can be given to others.
+	Claims []IssuerClaim `json:"claims"`
+
+	// Factory Only agents of the factory with this name register.
+	Factory *string `json:"factory,omitempty"`
+
+	// MaySubmit Whether its agents may create jobs.
+	MaySubmit *bool `json:"may_submit,omitempty"`
+
+	// Products Its agents get jobs of these products only; empty is all.
+	Products *[]string `json:"products,omitempty"`
+
+	// Roles What messages may address its agents as.
+	Roles *[]string `json:"roles,omitempty"`
+
+	// URL Address of the issuer, exactly as its tokens name it.
+	URL string `json:"url"`
+}
+
 // Job defines model for Job.
 type Job struct {
 	Acceptance []string `json:"acceptance"`
@@ -4602,6 +4638,33 @@ type TransportStatus struct {
 // TransportStatusName defines model for TransportStatus.Name.
 type TransportStatusName string
 
+// TrustedIssuer defines model for TrustedIssuer.
+type TrustedIssuer struct {
+	Audience     string        `json:"audience"`
+	Capabilities []string      `json:"capabilities"`
+	Claims       []IssuerClaim `json:"claims"`
+	CreatedAt    time.Time     `json:"created_at"`
+	CreatedBy    string        `json:"created_by"`
+	Factory      string        `json:"factory"`
+
+	// ID Told to hosts; it is no secret.
+	ID         openapi_types.UUID `json:"id"`
+	LastUsedAt *time.Time         `json:"last_used_at"`
+
+	// Live Whether it registers agents; not once its enrolment token was revoked.
+	Live      bool     `json:"live"`
+	MaySubmit bool     `json:"may_submit"`
+	Name      string   `json:"name"`
+	Products  []string `json:"products"`
+	Roles     []string `json:"roles"`
+	URL       string   `json:"url"`
+}
+
+// TrustedIssuerList defines model for TrustedIssuerList.
+type TrustedIssuerList struct {
+	Items []TrustedIssuer `json:"items"`
+}
+
 // Unavailable An engine or a repository that the host has and does not offer now. It is offered again by itself.
 type Unavailable struct {
 	Kind UnavailableKind `json:"kind"`
@@ -4974,6 +5037,19 @@ type WebhookWithSecret struct {
 	// Secret `whsec_` and base64. It is not shown again.
 	Secret  string  `json:"secret"`
 	Webhook Webhook `json:"webhook"`
+}
+
+// WorkloadEnrolment defines model for WorkloadEnrolment.
+type WorkloadEnrolment struct {
+	// Agent The agent's name.
+	Agent string `json:"agent"`
+
+	// Issuer Id of the trusted issuer.
+	Issuer       string       `json:"issuer"`
+	Registration Registration `json:"registration"`
+
+	// Token The platform's token, a signed JWT.
+	Token string `json:"token"`
 }
 
 // AgentPath defines model for AgentPath.
@@ -5421,6 +5497,9 @@ type UndoBudgetLineJSONRequestBody = BudgetUndo
 // PutDispatchJSONRequestBody defines body for PutDispatch for application/json ContentType.
 type PutDispatchJSONRequestBody = DispatchChange
 
+// EnrolWorkloadJSONRequestBody defines body for EnrolWorkload for application/json ContentType.
+type EnrolWorkloadJSONRequestBody = WorkloadEnrolment
+
 // PreviewEstimateJSONRequestBody defines body for PreviewEstimate for application/json ContentType.
 type PreviewEstimateJSONRequestBody = EstimateRequest
 
@@ -5474,6 +5553,9 @@ type StartJobJSONRequestBody = StartReport
 
 // ReportUsageJSONRequestBody defines body for ReportUsage for application/json ContentType.
 type ReportUsageJSONRequestBody = UsageReport
+
+// PutIssuerJSONRequestBody defines body for PutIssuer for application/json ContentType.
+type PutIssuerJSONRequestBody = IssuerRule
 
 // CreateJobJSONRequestBody defines body for CreateJob for application/json ContentType.
 type CreateJobJSONRequestBody = NewJob
@@ -6069,6 +6151,20 @@ type ClientInterface interface {
 	// Corresponds with GET /dispatch/divergence (the `GetDivergence` operationId).
 	GetDivergence(ctx context.Context, params *GetDivergenceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// EnrolWorkloadWithBody Registers an agent by the token that a platform gave its pod or runner, as `PUT /agents/{agent}` does with an enrolment token. A token registers one agent for as long as it is good.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /enrolments (the `EnrolWorkload` operationId).
+	EnrolWorkloadWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EnrolWorkload Registers an agent by the token that a platform gave its pod or runner, as `PUT /agents/{agent}` does with an enrolment token. A token registers one agent for as long as it is good.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /enrolments (the `EnrolWorkload` operationId).
+	EnrolWorkload(ctx context.Context, body EnrolWorkloadJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PreviewEstimateWithBody What a job like this is expected to cost, before it exists.
 	//
 	// Takes any type of body and a specified content type.
@@ -6383,6 +6479,35 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
 	ReportUsage(ctx context.Context, body ReportUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListIssuers The issuers whose tokens register agents, by name.
+	//
+	// Corresponds with GET /issuers (the `ListIssuers` operationId).
+	ListIssuers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteIssuer Trusts an issuer no longer. Its agents are cut off within seconds.
+	//
+	// Corresponds with DELETE /issuers/{issuer} (the `DeleteIssuer` operationId).
+	DeleteIssuer(ctx context.Context, issuer string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetIssuer One trusted issuer.
+	//
+	// Corresponds with GET /issuers/{issuer} (the `GetIssuer` operationId).
+	GetIssuer(ctx context.Context, issuer string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutIssuerWithBody Trusts an issuer, or replaces what its tokens have to say. Another rule has another id, and the agents of the one before are cut off.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /issuers/{issuer} (the `PutIssuer` operationId).
+	PutIssuerWithBody(ctx context.Context, issuer string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutIssuer Trusts an issuer, or replaces what its tokens have to say. Another rule has another id, and the agents of the one before are cut off.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /issuers/{issuer} (the `PutIssuer` operationId).
+	PutIssuer(ctx context.Context, issuer string, body PutIssuerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListJobs Lists jobs, newest first or in the order asked for.
 	//
@@ -7785,6 +7910,40 @@ func (c *caller) GetDivergence(ctx context.Context, params *GetDivergenceParams,
 	return c.Client.Do(req)
 }
 
+// EnrolWorkloadWithBody Registers an agent by the token that a platform gave its pod or runner, as `PUT /agents/{agent}` does with an enrolment token. A token registers one agent for as long as it is good.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /enrolments (the `EnrolWorkload` operationId).
+func (c *caller) EnrolWorkloadWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEnrolWorkloadRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EnrolWorkload Registers an agent by the token that a platform gave its pod or runner, as `PUT /agents/{agent}` does with an enrolment token. A token registers one agent for as long as it is good.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /enrolments (the `EnrolWorkload` operationId).
+func (c *caller) EnrolWorkload(ctx context.Context, body EnrolWorkloadJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEnrolWorkloadRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // PreviewEstimateWithBody What a job like this is expected to cost, before it exists.
 //
 // Takes any type of body and a specified content type.
@@ -8570,6 +8729,85 @@ func (c *caller) ReportUsageWithBody(ctx context.Context, contentType string, bo
 // Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
 func (c *caller) ReportUsage(ctx context.Context, body ReportUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReportUsageRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListIssuers The issuers whose tokens register agents, by name.
+//
+// Corresponds with GET /issuers (the `ListIssuers` operationId).
+func (c *caller) ListIssuers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListIssuersRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteIssuer Trusts an issuer no longer. Its agents are cut off within seconds.
+//
+// Corresponds with DELETE /issuers/{issuer} (the `DeleteIssuer` operationId).
+func (c *caller) DeleteIssuer(ctx context.Context, issuer string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteIssuerRequest(c.Server, issuer)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetIssuer One trusted issuer.
+//
+// Corresponds with GET /issuers/{issuer} (the `GetIssuer` operationId).
+func (c *caller) GetIssuer(ctx context.Context, issuer string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetIssuerRequest(c.Server, issuer)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutIssuerWithBody Trusts an issuer, or replaces what its tokens have to say. Another rule has another id, and the agents of the one before are cut off.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /issuers/{issuer} (the `PutIssuer` operationId).
+func (c *caller) PutIssuerWithBody(ctx context.Context, issuer string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutIssuerRequestWithBody(c.Server, issuer, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutIssuer Trusts an issuer, or replaces what its tokens have to say. Another rule has another id, and the agents of the one before are cut off.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /issuers/{issuer} (the `PutIssuer` operationId).
+func (c *caller) PutIssuer(ctx context.Context, issuer string, body PutIssuerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutIssuerRequest(c.Server, issuer, body)
 	if err != nil {
 		return nil, err
 	}
@@ -11903,6 +12141,46 @@ func NewGetDivergenceRequest(server string, params *GetDivergenceParams) (*http.
 	return req, nil
 }
 
+// NewEnrolWorkloadRequest calls the generic EnrolWorkload builder with application/json body
+func NewEnrolWorkloadRequest(server string, body EnrolWorkloadJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewEnrolWorkloadRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewEnrolWorkloadRequestWithBody constructs an http.Request for the EnrolWorkload method, with any body, and a specified content type
+func NewEnrolWorkloadRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/enrolments")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewPreviewEstimateRequest calls the generic PreviewEstimate builder with application/json body
 func NewPreviewEstimateRequest(server string, body PreviewEstimateJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -13291,6 +13569,148 @@ func NewReportUsageRequestWithBody(server string, contentType string, body io.Re
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListIssuersRequest constructs an http.Request for the ListIssuers method
+func NewListIssuersRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/issuers")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteIssuerRequest constructs an http.Request for the DeleteIssuer method
+func NewDeleteIssuerRequest(server string, issuer string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "issuer", issuer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/issuers/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetIssuerRequest constructs an http.Request for the GetIssuer method
+func NewGetIssuerRequest(server string, issuer string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "issuer", issuer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/issuers/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutIssuerRequest calls the generic PutIssuer builder with application/json body
+func NewPutIssuerRequest(server string, issuer string, body PutIssuerJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutIssuerRequestWithBody(server, issuer, "application/json", bodyReader)
+}
+
+// NewPutIssuerRequestWithBody constructs an http.Request for the PutIssuer method, with any body, and a specified content type
+func NewPutIssuerRequestWithBody(server string, issuer string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "issuer", issuer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/issuers/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
 	if err != nil {
 		return nil, err
 	}
@@ -17651,6 +18071,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /dispatch/divergence (the `GetDivergence` operationId).
 	GetDivergenceWithResponse(ctx context.Context, params *GetDivergenceParams, reqEditors ...RequestEditorFn) (*GetDivergenceResponse, error)
 
+	// EnrolWorkloadWithBodyWithResponse Registers an agent by the token that a platform gave its pod or runner, as `PUT /agents/{agent}` does with an enrolment token. A token registers one agent for as long as it is good.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /enrolments (the `EnrolWorkload` operationId).
+	EnrolWorkloadWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EnrolWorkloadResponse, error)
+
+	// EnrolWorkloadWithResponse Registers an agent by the token that a platform gave its pod or runner, as `PUT /agents/{agent}` does with an enrolment token. A token registers one agent for as long as it is good.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /enrolments (the `EnrolWorkload` operationId).
+	EnrolWorkloadWithResponse(ctx context.Context, body EnrolWorkloadJSONRequestBody, reqEditors ...RequestEditorFn) (*EnrolWorkloadResponse, error)
+
 	// PreviewEstimateWithBodyWithResponse What a job like this is expected to cost, before it exists.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -17989,6 +18423,41 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
 	ReportUsageWithResponse(ctx context.Context, body ReportUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportUsageResponse, error)
+
+	// ListIssuersWithResponse The issuers whose tokens register agents, by name.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /issuers (the `ListIssuers` operationId).
+	ListIssuersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListIssuersResponse, error)
+
+	// DeleteIssuerWithResponse Trusts an issuer no longer. Its agents are cut off within seconds.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /issuers/{issuer} (the `DeleteIssuer` operationId).
+	DeleteIssuerWithResponse(ctx context.Context, issuer string, reqEditors ...RequestEditorFn) (*DeleteIssuerResponse, error)
+
+	// GetIssuerWithResponse One trusted issuer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /issuers/{issuer} (the `GetIssuer` operationId).
+	GetIssuerWithResponse(ctx context.Context, issuer string, reqEditors ...RequestEditorFn) (*GetIssuerResponse, error)
+
+	// PutIssuerWithBodyWithResponse Trusts an issuer, or replaces what its tokens have to say. Another rule has another id, and the agents of the one before are cut off.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /issuers/{issuer} (the `PutIssuer` operationId).
+	PutIssuerWithBodyWithResponse(ctx context.Context, issuer string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutIssuerResponse, error)
+
+	// PutIssuerWithResponse Trusts an issuer, or replaces what its tokens have to say. Another rule has another id, and the agents of the one before are cut off.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /issuers/{issuer} (the `PutIssuer` operationId).
+	PutIssuerWithResponse(ctx context.Context, issuer string, body PutIssuerJSONRequestBody, reqEditors ...RequestEditorFn) (*PutIssuerResponse, error)
 
 	// ListJobsWithResponse Lists jobs, newest first or in the order asked for.
 	//
@@ -20579,6 +21048,62 @@ func (r GetDivergenceResponse) ContentType() string {
 	return ""
 }
 
+// EnrolWorkloadResponseDefaultHeaders the declared response headers of an HTTP default response for EnrolWorkload
+type EnrolWorkloadResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type EnrolWorkloadResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Registered
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *EnrolWorkloadResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EnrolWorkloadResponse) GetJSON200() *Registered {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EnrolWorkloadResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EnrolWorkloadResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EnrolWorkloadResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EnrolWorkloadResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EnrolWorkloadResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // PreviewEstimateResponseDefaultHeaders the declared response headers of an HTTP default response for PreviewEstimate
 type PreviewEstimateResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -22254,6 +22779,230 @@ func (r ReportUsageResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ReportUsageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListIssuersResponseDefaultHeaders the declared response headers of an HTTP default response for ListIssuers
+type ListIssuersResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListIssuersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TrustedIssuerList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListIssuersResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListIssuersResponse) GetJSON200() *TrustedIssuerList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListIssuersResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListIssuersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListIssuersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListIssuersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListIssuersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteIssuerResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteIssuer
+type DeleteIssuerResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type DeleteIssuerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteIssuerResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteIssuerResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteIssuerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteIssuerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteIssuerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteIssuerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetIssuerResponseDefaultHeaders the declared response headers of an HTTP default response for GetIssuer
+type GetIssuerResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetIssuerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TrustedIssuer
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetIssuerResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetIssuerResponse) GetJSON200() *TrustedIssuer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetIssuerResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetIssuerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetIssuerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetIssuerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetIssuerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutIssuerResponseDefaultHeaders the declared response headers of an HTTP default response for PutIssuer
+type PutIssuerResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type PutIssuerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TrustedIssuer
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TrustedIssuer
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutIssuerResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutIssuerResponse) GetJSON200() *TrustedIssuer {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PutIssuerResponse) GetJSON201() *TrustedIssuer {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutIssuerResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutIssuerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutIssuerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutIssuerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutIssuerResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -27097,6 +27846,32 @@ func (c *ClientWithResponses) GetDivergenceWithResponse(ctx context.Context, par
 	return ParseGetDivergenceResponse(rsp)
 }
 
+// EnrolWorkloadWithBodyWithResponse Registers an agent by the token that a platform gave its pod or runner, as `PUT /agents/{agent}` does with an enrolment token. A token registers one agent for as long as it is good.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /enrolments (the `EnrolWorkload` operationId).
+func (c *ClientWithResponses) EnrolWorkloadWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EnrolWorkloadResponse, error) {
+	rsp, err := c.EnrolWorkloadWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEnrolWorkloadResponse(rsp)
+}
+
+// EnrolWorkloadWithResponse Registers an agent by the token that a platform gave its pod or runner, as `PUT /agents/{agent}` does with an enrolment token. A token registers one agent for as long as it is good.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /enrolments (the `EnrolWorkload` operationId).
+func (c *ClientWithResponses) EnrolWorkloadWithResponse(ctx context.Context, body EnrolWorkloadJSONRequestBody, reqEditors ...RequestEditorFn) (*EnrolWorkloadResponse, error) {
+	rsp, err := c.EnrolWorkload(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEnrolWorkloadResponse(rsp)
+}
+
 // PreviewEstimateWithBodyWithResponse What a job like this is expected to cost, before it exists.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -27722,6 +28497,71 @@ func (c *ClientWithResponses) ReportUsageWithResponse(ctx context.Context, body 
 		return nil, err
 	}
 	return ParseReportUsageResponse(rsp)
+}
+
+// ListIssuersWithResponse The issuers whose tokens register agents, by name.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /issuers (the `ListIssuers` operationId).
+func (c *ClientWithResponses) ListIssuersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListIssuersResponse, error) {
+	rsp, err := c.ListIssuers(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListIssuersResponse(rsp)
+}
+
+// DeleteIssuerWithResponse Trusts an issuer no longer. Its agents are cut off within seconds.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /issuers/{issuer} (the `DeleteIssuer` operationId).
+func (c *ClientWithResponses) DeleteIssuerWithResponse(ctx context.Context, issuer string, reqEditors ...RequestEditorFn) (*DeleteIssuerResponse, error) {
+	rsp, err := c.DeleteIssuer(ctx, issuer, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteIssuerResponse(rsp)
+}
+
+// GetIssuerWithResponse One trusted issuer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /issuers/{issuer} (the `GetIssuer` operationId).
+func (c *ClientWithResponses) GetIssuerWithResponse(ctx context.Context, issuer string, reqEditors ...RequestEditorFn) (*GetIssuerResponse, error) {
+	rsp, err := c.GetIssuer(ctx, issuer, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetIssuerResponse(rsp)
+}
+
+// PutIssuerWithBodyWithResponse Trusts an issuer, or replaces what its tokens have to say. Another rule has another id, and the agents of the one before are cut off.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /issuers/{issuer} (the `PutIssuer` operationId).
+func (c *ClientWithResponses) PutIssuerWithBodyWithResponse(ctx context.Context, issuer string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutIssuerResponse, error) {
+	rsp, err := c.PutIssuerWithBody(ctx, issuer, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutIssuerResponse(rsp)
+}
+
+// PutIssuerWithResponse Trusts an issuer, or replaces what its tokens have to say. Another rule has another id, and the agents of the one before are cut off.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /issuers/{issuer} (the `PutIssuer` operationId).
+func (c *ClientWithResponses) PutIssuerWithResponse(ctx context.Context, issuer string, body PutIssuerJSONRequestBody, reqEditors ...RequestEditorFn) (*PutIssuerResponse, error) {
+	rsp, err := c.PutIssuer(ctx, issuer, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutIssuerResponse(rsp)
 }
 
 // ListJobsWithResponse Lists jobs, newest first or in the order asked for.
@@ -30915,6 +31755,59 @@ func ParseGetDivergenceResponse(rsp *http.Response) (*GetDivergenceResponse, err
 	return response, nil
 }
 
+// ParseEnrolWorkloadResponse parses an HTTP response from a EnrolWorkloadWithResponse call
+func ParseEnrolWorkloadResponse(rsp *http.Response) (*EnrolWorkloadResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EnrolWorkloadResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Registered
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers EnrolWorkloadResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParsePreviewEstimateResponse parses an HTTP response from a PreviewEstimateWithResponse call
 func ParsePreviewEstimateResponse(rsp *http.Response) (*PreviewEstimateResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -32513,6 +33406,221 @@ func ParseReportUsageResponse(rsp *http.Response) (*ReportUsageResponse, error) 
 	switch {
 	case true:
 		var headers ReportUsageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListIssuersResponse parses an HTTP response from a ListIssuersWithResponse call
+func ParseListIssuersResponse(rsp *http.Response) (*ListIssuersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListIssuersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TrustedIssuerList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListIssuersResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteIssuerResponse parses an HTTP response from a DeleteIssuerWithResponse call
+func ParseDeleteIssuerResponse(rsp *http.Response) (*DeleteIssuerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteIssuerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteIssuerResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetIssuerResponse parses an HTTP response from a GetIssuerWithResponse call
+func ParseGetIssuerResponse(rsp *http.Response) (*GetIssuerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetIssuerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TrustedIssuer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetIssuerResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutIssuerResponse parses an HTTP response from a PutIssuerWithResponse call
+func ParsePutIssuerResponse(rsp *http.Response) (*PutIssuerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutIssuerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TrustedIssuer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TrustedIssuer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutIssuerResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

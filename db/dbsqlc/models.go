@@ -1225,6 +1225,18 @@ type TouchedPath struct {
 	Path        string
 }
 
+type TrustedIssuer struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+	Name        string
+	Issuer      string
+	Audience    string
+	Claims      json.RawMessage
+	TokenID     uuid.UUID
+	CreatedBy   string
+	CreatedAt   time.Time
+}
+
 type UnpricedModel struct {
 	WorkspaceID    uuid.UUID
 	Model          string
@@ -1354,6 +1366,14 @@ type WebhookPlace struct {
 	Seq          int64
 	FailingSince *time.Time
 	DeliveredAt  *time.Time
+}
+
+type WorkloadToken struct {
+	WorkspaceID uuid.UUID
+	IssuerID    uuid.UUID
+	TokenHash   []byte
+	Agent       string
+	ExpiresAt   time.Time
 }
 
 type Workspace struct {
