@@ -179,6 +179,8 @@ const (
 	MaxModelNameProvider                    = 64
 	MaxModelRunEngine                       = 32
 	MaxModelRunName                         = 128
+	MaxNewBrowserBrowser                    = 100
+	MaxNewBrowserEndpoint                   = 2000
 	MaxNewBudgetAlertAt                     = 10
 	MinNewBudgetAlertAtItem                 = 1
 	MaxNewBudgetAlertAtItem                 = 100
@@ -264,6 +266,8 @@ const (
 	MaxNextRequestRequestID                 = 255
 	MinNextRequestTTLSeconds                = 10
 	MaxNextRequestTTLSeconds                = 86400
+	MaxNotificationChangeDigestMinutes      = 1440
+	MaxNotificationChangeWebhookURL         = 2000
 	MinPlainActionVersion                   = 1
 	MaxPlainActionVersion                   = 2147483647
 	MaxPoolOffersCapabilities               = 64

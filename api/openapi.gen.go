@@ -1951,6 +1951,21 @@ type Blob struct {
 // BootID New on every start of the agent, and random.
 type BootID = string
 
+// BrowserList defines model for BrowserList.
+type BrowserList struct {
+	Items []struct {
+		Browser string             `json:"browser"`
+		ID      openapi_types.UUID `json:"id"`
+
+		// Outdated Whether it takes messages of an earlier key of the server only.
+		Outdated bool      `json:"outdated"`
+		Since    time.Time `json:"since"`
+	} `json:"items"`
+
+	// PublicKey What a browser subscribes with.
+	PublicKey string `json:"public_key"`
+}
+
 // Budget Dollars are decimal strings with nine places. A limit that is null is none of its kind.
 type Budget struct {
 	// AlertAt Per cent of the limit.
@@ -3722,6 +3737,20 @@ type ModelTable = map[string]map[string]string
 // ModelWhy Who named the model: the product's table, the worker's own, or neither, so that it is the worker's default; empty where the agent did not tell.
 type ModelWhy string
 
+// NewBrowser A PushSubscription, as the browser gives it.
+type NewBrowser struct {
+	// Browser How the list names it.
+	Browser  *string `json:"browser,omitempty"`
+	Endpoint string  `json:"endpoint"`
+
+	// ExpirationTime Is not looked at.
+	ExpirationTime *float32 `json:"expirationTime,omitempty"`
+	Keys           struct {
+		Auth   string `json:"auth"`
+		P256Dh string `json:"p256dh"`
+	} `json:"keys"`
+}
+
 // NewBudget At least one limit is needed.
 type NewBudget struct {
 	// AlertAt Per cent, rising. 50, 80, 90 and 100 where nothing is said.
@@ -3979,6 +4008,90 @@ type NextRequest struct {
 // NotedLosses defines model for NotedLosses.
 type NotedLosses struct {
 	Noted int `json:"noted"`
+}
+
+// NotificationChange defines model for NotificationChange.
+type NotificationChange struct {
+	// Channels Where the person is told.
+	Channels *struct {
+		Browser *bool `json:"browser,omitempty"`
+		Email   *bool `json:"email,omitempty"`
+		Webhook *bool `json:"webhook,omitempty"`
+	} `json:"channels,omitempty"`
+
+	// DigestMinutes What comes within so many minutes is one message; 0, the default, tells at once.
+	DigestMinutes *int `json:"digest_minutes,omitempty"`
+
+	// Escalate Who else is told of what is still open after some minutes; nobody where they are 0 and empty.
+	Escalate *struct {
+		Minutes int `json:"minutes"`
+
+		// To The e-mail address of another member.
+		To string `json:"to"`
+	} `json:"escalate,omitempty"`
+
+	// On Of what the person is told, as far as the role decides on it. By default of all.
+	On *struct {
+		AgentDead *bool `json:"agent_dead,omitempty"`
+		Budget    *bool `json:"budget,omitempty"`
+		Failed    *bool `json:"failed,omitempty"`
+		Question  *bool `json:"question,omitempty"`
+		Review    *bool `json:"review,omitempty"`
+		Stopped   *bool `json:"stopped,omitempty"`
+	} `json:"on,omitempty"`
+
+	// QuietHours What comes in them is told at their end. They may go over midnight; none where `from` and `to` are empty.
+	QuietHours *struct {
+		// From As `22:00`.
+		From string `json:"from"`
+
+		// Timezone As `Europe/Berlin`; the default is UTC.
+		Timezone *string `json:"timezone,omitempty"`
+		To       string  `json:"to"`
+	} `json:"quiet_hours,omitempty"`
+
+	// WebhookURL Where the person's own webhook is.
+	WebhookURL *string `json:"webhook_url,omitempty"`
+}
+
+// NotificationSettings defines model for NotificationSettings.
+type NotificationSettings struct {
+	Channels struct {
+		Browser bool `json:"browser"`
+		Email   bool `json:"email"`
+		Webhook bool `json:"webhook"`
+	} `json:"channels"`
+	DigestMinutes int `json:"digest_minutes"`
+	Escalate      struct {
+		Minutes int    `json:"minutes"`
+		To      string `json:"to"`
+	} `json:"escalate"`
+	On struct {
+		AgentDead bool `json:"agent_dead"`
+		Budget    bool `json:"budget"`
+		Failed    bool `json:"failed"`
+		Question  bool `json:"question"`
+		Review    bool `json:"review"`
+		Stopped   bool `json:"stopped"`
+	} `json:"on"`
+	QuietHours struct {
+		From     string `json:"from"`
+		Timezone string `json:"timezone"`
+		To       string `json:"to"`
+	} `json:"quiet_hours"`
+
+	// WebhookSecret What messages to that address are signed with, as Standard Webhooks says.
+	WebhookSecret *string `json:"webhook_secret,omitempty"`
+	WebhookURL    string  `json:"webhook_url"`
+}
+
+// NotificationTest defines model for NotificationTest.
+type NotificationTest struct {
+	Items []struct {
+		Channel string  `json:"channel"`
+		Error   *string `json:"error,omitempty"`
+		Sent    bool    `json:"sent"`
+	} `json:"items"`
 }
 
 // Offer A ready job that is offered to the agent's factory, in mode `targeted`: its claims get it before others' until the offer ends.
@@ -5617,6 +5730,12 @@ type RetryJobJSONRequestBody = PlainAction
 // UnblockJobJSONRequestBody defines body for UnblockJob for application/json ContentType.
 type UnblockJobJSONRequestBody = PlainAction
 
+// PutNotificationsJSONRequestBody defines body for PutNotifications for application/json ContentType.
+type PutNotificationsJSONRequestBody = NotificationChange
+
+// AddBrowserJSONRequestBody defines body for AddBrowser for application/json ContentType.
+type AddBrowserJSONRequestBody = NewBrowser
+
 // SendMessageJSONRequestBody defines body for SendMessage for application/json ContentType.
 type SendMessageJSONRequestBody = NewMessage
 
@@ -6848,6 +6967,54 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 	UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetNotifications What the person of the token is told of in the workspace, where and when.
+	//
+	// Corresponds with GET /me/notifications (the `GetNotifications` operationId).
+	GetNotifications(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutNotificationsWithBody Changes what the person is told of. What is not named stays, also of `channels` and `on`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /me/notifications (the `PutNotifications` operationId).
+	PutNotificationsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutNotifications Changes what the person is told of. What is not named stays, also of `channels` and `on`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /me/notifications (the `PutNotifications` operationId).
+	PutNotifications(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListBrowsers The browsers that show the person's messages, and the key that a browser subscribes with.
+	//
+	// Corresponds with GET /me/notifications/browsers (the `ListBrowsers` operationId).
+	ListBrowsers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddBrowserWithBody Has a browser show the person's messages. One that is known already stays one; of more than 10 the oldest gives way.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /me/notifications/browsers (the `AddBrowser` operationId).
+	AddBrowserWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddBrowser Has a browser show the person's messages. One that is known already stays one; of more than 10 the oldest gives way.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /me/notifications/browsers (the `AddBrowser` operationId).
+	AddBrowser(ctx context.Context, body AddBrowserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveBrowser Forgets a browser.
+	//
+	// Corresponds with DELETE /me/notifications/browsers/{browser} (the `RemoveBrowser` operationId).
+	RemoveBrowser(ctx context.Context, browser string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestNotifications Sends a test message on every channel that is switched on, and says how each did.
+	//
+	// Corresponds with POST /me/notifications/test (the `TestNotifications` operationId).
+	TestNotifications(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReadMessages Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
 	//
@@ -9668,6 +9835,134 @@ func (c *caller) UnblockJobWithBody(ctx context.Context, job JobPath, contentTyp
 // Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 func (c *caller) UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUnblockJobRequest(c.Server, job, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetNotifications What the person of the token is told of in the workspace, where and when.
+//
+// Corresponds with GET /me/notifications (the `GetNotifications` operationId).
+func (c *caller) GetNotifications(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetNotificationsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutNotificationsWithBody Changes what the person is told of. What is not named stays, also of `channels` and `on`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /me/notifications (the `PutNotifications` operationId).
+func (c *caller) PutNotificationsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutNotificationsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutNotifications Changes what the person is told of. What is not named stays, also of `channels` and `on`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /me/notifications (the `PutNotifications` operationId).
+func (c *caller) PutNotifications(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutNotificationsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListBrowsers The browsers that show the person's messages, and the key that a browser subscribes with.
+//
+// Corresponds with GET /me/notifications/browsers (the `ListBrowsers` operationId).
+func (c *caller) ListBrowsers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBrowsersRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddBrowserWithBody Has a browser show the person's messages. One that is known already stays one; of more than 10 the oldest gives way.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /me/notifications/browsers (the `AddBrowser` operationId).
+func (c *caller) AddBrowserWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddBrowserRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddBrowser Has a browser show the person's messages. One that is known already stays one; of more than 10 the oldest gives way.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /me/notifications/browsers (the `AddBrowser` operationId).
+func (c *caller) AddBrowser(ctx context.Context, body AddBrowserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddBrowserRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveBrowser Forgets a browser.
+//
+// Corresponds with DELETE /me/notifications/browsers/{browser} (the `RemoveBrowser` operationId).
+func (c *caller) RemoveBrowser(ctx context.Context, browser string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveBrowserRequest(c.Server, browser)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestNotifications Sends a test message on every channel that is switched on, and says how each did.
+//
+// Corresponds with POST /me/notifications/test (the `TestNotifications` operationId).
+func (c *caller) TestNotifications(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestNotificationsRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -15479,6 +15774,201 @@ func NewUnblockJobRequestWithBody(server string, job JobPath, contentType string
 	return req, nil
 }
 
+// NewGetNotificationsRequest constructs an http.Request for the GetNotifications method
+func NewGetNotificationsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/me/notifications")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutNotificationsRequest calls the generic PutNotifications builder with application/json body
+func NewPutNotificationsRequest(server string, body PutNotificationsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutNotificationsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPutNotificationsRequestWithBody constructs an http.Request for the PutNotifications method, with any body, and a specified content type
+func NewPutNotificationsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/me/notifications")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListBrowsersRequest constructs an http.Request for the ListBrowsers method
+func NewListBrowsersRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/me/notifications/browsers")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddBrowserRequest calls the generic AddBrowser builder with application/json body
+func NewAddBrowserRequest(server string, body AddBrowserJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddBrowserRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAddBrowserRequestWithBody constructs an http.Request for the AddBrowser method, with any body, and a specified content type
+func NewAddBrowserRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/me/notifications/browsers")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRemoveBrowserRequest constructs an http.Request for the RemoveBrowser method
+func NewRemoveBrowserRequest(server string, browser string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "browser", browser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/me/notifications/browsers/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewTestNotificationsRequest constructs an http.Request for the TestNotifications method
+func NewTestNotificationsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/me/notifications/test")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewReadMessagesRequest constructs an http.Request for the ReadMessages method
 func NewReadMessagesRequest(server string, params *ReadMessagesParams) (*http.Request, error) {
 	var err error
@@ -18822,6 +19312,62 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 	UnblockJobWithResponse(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*UnblockJobResponse, error)
+
+	// GetNotificationsWithResponse What the person of the token is told of in the workspace, where and when.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /me/notifications (the `GetNotifications` operationId).
+	GetNotificationsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetNotificationsResponse, error)
+
+	// PutNotificationsWithBodyWithResponse Changes what the person is told of. What is not named stays, also of `channels` and `on`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /me/notifications (the `PutNotifications` operationId).
+	PutNotificationsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutNotificationsResponse, error)
+
+	// PutNotificationsWithResponse Changes what the person is told of. What is not named stays, also of `channels` and `on`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /me/notifications (the `PutNotifications` operationId).
+	PutNotificationsWithResponse(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNotificationsResponse, error)
+
+	// ListBrowsersWithResponse The browsers that show the person's messages, and the key that a browser subscribes with.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /me/notifications/browsers (the `ListBrowsers` operationId).
+	ListBrowsersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBrowsersResponse, error)
+
+	// AddBrowserWithBodyWithResponse Has a browser show the person's messages. One that is known already stays one; of more than 10 the oldest gives way.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /me/notifications/browsers (the `AddBrowser` operationId).
+	AddBrowserWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddBrowserResponse, error)
+
+	// AddBrowserWithResponse Has a browser show the person's messages. One that is known already stays one; of more than 10 the oldest gives way.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /me/notifications/browsers (the `AddBrowser` operationId).
+	AddBrowserWithResponse(ctx context.Context, body AddBrowserJSONRequestBody, reqEditors ...RequestEditorFn) (*AddBrowserResponse, error)
+
+	// RemoveBrowserWithResponse Forgets a browser.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /me/notifications/browsers/{browser} (the `RemoveBrowser` operationId).
+	RemoveBrowserWithResponse(ctx context.Context, browser string, reqEditors ...RequestEditorFn) (*RemoveBrowserResponse, error)
+
+	// TestNotificationsWithResponse Sends a test message on every channel that is switched on, and says how each did.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /me/notifications/test (the `TestNotifications` operationId).
+	TestNotificationsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TestNotificationsResponse, error)
 
 	// ReadMessagesWithResponse Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
 	//
@@ -24829,6 +25375,335 @@ func (r UnblockJobResponse) ContentType() string {
 	return ""
 }
 
+// GetNotificationsResponseDefaultHeaders the declared response headers of an HTTP default response for GetNotifications
+type GetNotificationsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetNotificationsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NotificationSettings
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetNotificationsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetNotificationsResponse) GetJSON200() *NotificationSettings {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetNotificationsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetNotificationsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetNotificationsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetNotificationsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetNotificationsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutNotificationsResponseDefaultHeaders the declared response headers of an HTTP default response for PutNotifications
+type PutNotificationsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type PutNotificationsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NotificationSettings
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutNotificationsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutNotificationsResponse) GetJSON200() *NotificationSettings {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutNotificationsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutNotificationsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutNotificationsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutNotificationsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutNotificationsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListBrowsersResponseDefaultHeaders the declared response headers of an HTTP default response for ListBrowsers
+type ListBrowsersResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListBrowsersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BrowserList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListBrowsersResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBrowsersResponse) GetJSON200() *BrowserList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListBrowsersResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBrowsersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBrowsersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBrowsersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBrowsersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AddBrowserResponseDefaultHeaders the declared response headers of an HTTP default response for AddBrowser
+type AddBrowserResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type AddBrowserResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BrowserList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AddBrowserResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AddBrowserResponse) GetJSON200() *BrowserList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AddBrowserResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AddBrowserResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddBrowserResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddBrowserResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddBrowserResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RemoveBrowserResponseDefaultHeaders the declared response headers of an HTTP default response for RemoveBrowser
+type RemoveBrowserResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type RemoveBrowserResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RemoveBrowserResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RemoveBrowserResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveBrowserResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveBrowserResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveBrowserResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveBrowserResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// TestNotificationsResponseDefaultHeaders the declared response headers of an HTTP default response for TestNotifications
+type TestNotificationsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type TestNotificationsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NotificationTest
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *TestNotificationsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TestNotificationsResponse) GetJSON200() *NotificationTest {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TestNotificationsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TestNotificationsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestNotificationsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestNotificationsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestNotificationsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ReadMessagesResponseDefaultHeaders the declared response headers of an HTTP default response for ReadMessages
 type ReadMessagesResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -29238,6 +30113,110 @@ func (c *ClientWithResponses) UnblockJobWithResponse(ctx context.Context, job Jo
 		return nil, err
 	}
 	return ParseUnblockJobResponse(rsp)
+}
+
+// GetNotificationsWithResponse What the person of the token is told of in the workspace, where and when.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /me/notifications (the `GetNotifications` operationId).
+func (c *ClientWithResponses) GetNotificationsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetNotificationsResponse, error) {
+	rsp, err := c.GetNotifications(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetNotificationsResponse(rsp)
+}
+
+// PutNotificationsWithBodyWithResponse Changes what the person is told of. What is not named stays, also of `channels` and `on`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /me/notifications (the `PutNotifications` operationId).
+func (c *ClientWithResponses) PutNotificationsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutNotificationsResponse, error) {
+	rsp, err := c.PutNotificationsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutNotificationsResponse(rsp)
+}
+
+// PutNotificationsWithResponse Changes what the person is told of. What is not named stays, also of `channels` and `on`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /me/notifications (the `PutNotifications` operationId).
+func (c *ClientWithResponses) PutNotificationsWithResponse(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNotificationsResponse, error) {
+	rsp, err := c.PutNotifications(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutNotificationsResponse(rsp)
+}
+
+// ListBrowsersWithResponse The browsers that show the person's messages, and the key that a browser subscribes with.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /me/notifications/browsers (the `ListBrowsers` operationId).
+func (c *ClientWithResponses) ListBrowsersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBrowsersResponse, error) {
+	rsp, err := c.ListBrowsers(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBrowsersResponse(rsp)
+}
+
+// AddBrowserWithBodyWithResponse Has a browser show the person's messages. One that is known already stays one; of more than 10 the oldest gives way.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /me/notifications/browsers (the `AddBrowser` operationId).
+func (c *ClientWithResponses) AddBrowserWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddBrowserResponse, error) {
+	rsp, err := c.AddBrowserWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddBrowserResponse(rsp)
+}
+
+// AddBrowserWithResponse Has a browser show the person's messages. One that is known already stays one; of more than 10 the oldest gives way.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /me/notifications/browsers (the `AddBrowser` operationId).
+func (c *ClientWithResponses) AddBrowserWithResponse(ctx context.Context, body AddBrowserJSONRequestBody, reqEditors ...RequestEditorFn) (*AddBrowserResponse, error) {
+	rsp, err := c.AddBrowser(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddBrowserResponse(rsp)
+}
+
+// RemoveBrowserWithResponse Forgets a browser.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /me/notifications/browsers/{browser} (the `RemoveBrowser` operationId).
+func (c *ClientWithResponses) RemoveBrowserWithResponse(ctx context.Context, browser string, reqEditors ...RequestEditorFn) (*RemoveBrowserResponse, error) {
+	rsp, err := c.RemoveBrowser(ctx, browser, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveBrowserResponse(rsp)
+}
+
+// TestNotificationsWithResponse Sends a test message on every channel that is switched on, and says how each did.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /me/notifications/test (the `TestNotifications` operationId).
+func (c *ClientWithResponses) TestNotificationsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TestNotificationsResponse, error) {
+	rsp, err := c.TestNotifications(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestNotificationsResponse(rsp)
 }
 
 // ReadMessagesWithResponse Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
@@ -35357,6 +36336,320 @@ func ParseUnblockJobResponse(rsp *http.Response) (*UnblockJobResponse, error) {
 	switch {
 	case true:
 		var headers UnblockJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetNotificationsResponse parses an HTTP response from a GetNotificationsWithResponse call
+func ParseGetNotificationsResponse(rsp *http.Response) (*GetNotificationsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetNotificationsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NotificationSettings
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetNotificationsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutNotificationsResponse parses an HTTP response from a PutNotificationsWithResponse call
+func ParsePutNotificationsResponse(rsp *http.Response) (*PutNotificationsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutNotificationsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NotificationSettings
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutNotificationsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListBrowsersResponse parses an HTTP response from a ListBrowsersWithResponse call
+func ParseListBrowsersResponse(rsp *http.Response) (*ListBrowsersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBrowsersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BrowserList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListBrowsersResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAddBrowserResponse parses an HTTP response from a AddBrowserWithResponse call
+func ParseAddBrowserResponse(rsp *http.Response) (*AddBrowserResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddBrowserResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BrowserList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers AddBrowserResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRemoveBrowserResponse parses an HTTP response from a RemoveBrowserWithResponse call
+func ParseRemoveBrowserResponse(rsp *http.Response) (*RemoveBrowserResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveBrowserResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RemoveBrowserResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseTestNotificationsResponse parses an HTTP response from a TestNotificationsWithResponse call
+func ParseTestNotificationsResponse(rsp *http.Response) (*TestNotificationsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestNotificationsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NotificationTest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers TestNotificationsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

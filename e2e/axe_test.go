@@ -60,6 +60,7 @@ var pages = map[string]string{
 	"dispatch":    "/settings/dispatch",
 	"divergence":  "/settings/dispatch/divergence",
 	"account":     "/settings/account",
+	"notify":      "/settings/notifications",
 	"members":     "/settings/members",
 	"tokens":      "/settings/tokens",
 	"token-new":   "/settings/tokens/new",

@@ -23,7 +23,7 @@ import (
 // has to be made here as well.
 var webPermissions = map[tenancy.Permission][]string{
 	tenancy.Public: {"GET /", "GET /agent.sh", "GET /docs/api", "GET /docs/api/:group", "GET /docs/api/types/:name", "GET /health/coordinator", "GET /healthz", "GET /invitations/:token", "GET /login",
-		"GET /login/code", "GET /login/oidc", "GET /login/oidc/callback", "GET /login/oidc/join", "GET /readyz", "GET /setup/:token", "GET /static/*", "POST /csp-report",
+		"GET /login/code", "GET /login/oidc", "GET /login/oidc/callback", "GET /login/oidc/join", "GET /push-worker.js", "GET /readyz", "GET /setup/:token", "GET /static/*", "POST /csp-report",
 		"POST /invitations/:token", "POST /login", "POST /login/code", "POST /login/oidc/join", "POST /logout", "POST /setup/:token", "POST /theme"},
 	tenancy.SignedIn: {"GET /settings", "GET /settings/account", "GET /settings/account/identity/confirm",
 		"GET /settings/account/identity/link", "GET /settings/account/prove", "GET /settings/account/second-factor", "GET /settings/connect", "GET /settings/tokens",
@@ -37,9 +37,10 @@ var webPermissions = map[tenancy.Permission][]string{
 	tenancy.ReadBoard: {"GET /agents", "GET /agents/panel", "GET /blobs/:blob", "GET /board", "GET /board/column/:column", "GET /budgets", "GET /budgets/:budget/ledger", "GET /budgets/:budget/ledger.csv", "GET /jobs/:key",
 		"GET /jobs/:key/attempts", "GET /jobs/:key/linkable", "GET /jobs/:key/log",
 		"GET /jobs/:key/log/text", "GET /jobs/:key/panel",
-		"GET /jobs/search", "GET /live", "GET /live/jobs/:key/log", "GET /messages", "GET /needs-you", "GET /palette", "GET /pools", "GET /prices", "GET /review", "GET /review/:key/patch", "GET /search", "GET /settings/members", "GET /settings/products",
+		"GET /jobs/search", "GET /live", "GET /live/jobs/:key/log", "GET /messages", "GET /needs-you", "GET /palette", "GET /pools", "GET /prices", "GET /review", "GET /review/:key/patch", "GET /search", "GET /settings/members", "GET /settings/notifications", "GET /settings/products",
 		"GET /settings/workspace", "GET /status", "GET /stop", "GET /timeline", "GET /usage", "GET /usage/entries.csv", "GET /usage/groups.csv",
-		"POST /messages/seen"},
+		"POST /messages/seen", "POST /settings/notifications", "POST /settings/notifications/browsers", "POST /settings/notifications/browsers/:id/remove",
+		"POST /settings/notifications/browsers/forget", "POST /settings/notifications/test"},
 	tenancy.WriteJobs: {"GET /jobs/:key/ask/:action", "GET /jobs/:key/edit", "GET /jobs/new", "GET /jobs/new/routability", "POST /jobs", "POST /jobs/:key/:action", "POST /jobs/:key/edit", "POST /jobs/:key/link",
 		"POST /jobs/:key/move", "POST /jobs/:key/rank", "POST /jobs/:key/tick", "POST /jobs/:key/undo", "POST /jobs/:key/unlink", "POST /jobs/new", "POST /jobs/new/preview", "POST /messages/send", "POST /review/:key/:action"},
 	tenancy.RunFleet: {"POST /agents/:name/cut-off", "POST /agents/:name/terminate", "POST /factories/:name/drain",

@@ -206,6 +206,7 @@ func (m *matrix) point() {
 	m.rows[":session"] = text("SELECT min(id::text) FROM session WHERE account_id = $1", viewer)
 	m.rows["tokens/:id"] = text("SELECT min(id::text) FROM access_token WHERE workspace_id = $1", m.first)
 	m.rows[":login"] = ids.New().String()
+	m.rows["browsers/:id"] = ids.New().String()
 	m.rows[":invitation"] = ids.New().String()
 	dbfactory.Exec(m.t, m.DB, `INSERT INTO invitation (workspace_id, id, email, role, token_hash, hint, invited_by, expires_at)
 		SELECT $1, $2, 'canary7q-guest@example.org', 'viewer', 'x', 'canary7q', account_id, now() + interval '1 day' FROM membership
@@ -249,7 +250,7 @@ func (m *matrix) point() {
 		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "amount_usd": {"1"}, "base": {"title=0"}, "workspace": {m.first.String()}, "kind": {"person"},
 		"text": {"Hello"}, "seq": {"7"}, "thread": {asked("-1")}, "url": {"https://93.184.215.14/"}}
 	m.leaves = map[string]bool{"POST /settings/account/sessions/end-all": true, "POST /settings/members/leave": true}
-	m.private = map[string]bool{"POST /settings/account/sessions/:session/end": true, "POST /settings/tokens/:id/revoke": true,
+	m.private = map[string]bool{"POST /settings/account/sessions/:session/end": true, "POST /settings/notifications/browsers/:id/remove": true, "POST /settings/tokens/:id/revoke": true,
 		// Without a provider there is none to link.
 		"GET /settings/account/identity/link": true, "GET /settings/account/prove": true,
 		"POST /settings/account/logins/:login/mine": true, "POST /settings/account/logins/:login/not-mine": true, "POST /settings/account/identity/unlink": true}

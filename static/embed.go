@@ -45,6 +45,9 @@ func URL(name string) string {
 	return a.url
 }
 
+// PushWorker returns the script of the service worker, which has an address of its own.
+func PushWorker() []byte { return assets().byName["js/pushworker.js"].body }
+
 // Handler serves the files under their hashed names and nothing else. The
 // request's path includes Prefix.
 func Handler() http.Handler {

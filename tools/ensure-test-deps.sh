@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that what the tests run is there: PostgreSQL, PgBouncer, Chromium, Node,
-# jq, curl, git, Git LFS, Playwright's driver and axe. As root on Debian what is missing is
+# jq, curl, git, Git LFS, an SMTP server (aiosmtpd), Playwright's driver and axe. As root on Debian what is missing is
 # installed; elsewhere one sentence says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,12 +9,14 @@ axe=4.14.1
 
 has_postgres() { command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; }
 has_pgbouncer() { command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; }
+has_smtp() { /usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null || python3 -c 'import aiosmtpd' 2>/dev/null; }
 has_chromium() { command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null; }
 
 missing() {
     has_postgres || echo postgresql
     has_pgbouncer || echo pgbouncer
     has_chromium || echo chromium-headless-shell
+    has_smtp || echo python3-aiosmtpd
     command -v node >/dev/null || echo nodejs
     local program
     for program in npm jq curl git git-lfs; do
@@ -55,4 +57,4 @@ fetch() {
 }
 fetch playwright-core "$playwright" playwright
 fetch axe-core "$axe" axe
-echo "PostgreSQL, PgBouncer, Chromium, Node, jq, curl, git, Git LFS, Playwright $playwright and axe $axe are there"
+echo "PostgreSQL, PgBouncer, Chromium, Node, jq, curl, git, Git LFS, aiosmtpd, Playwright $playwright and axe $axe are there"

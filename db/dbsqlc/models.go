@@ -1052,6 +1052,61 @@ type MessageWordsPlace struct {
 	Filled      int
 }
 
+type Notification struct {
+	WorkspaceID   uuid.UUID
+	AccountID     uuid.UUID
+	Decision      string
+	Kind          string
+	JobID         *uuid.UUID
+	Stamp         string
+	Title         string
+	Detail        string
+	Path          string
+	OpenedAt      time.Time
+	ClosedAt      *time.Time
+	Outcome       string
+	EscalateAt    *time.Time
+	EscalatedFrom *uuid.UUID
+}
+
+type NotificationChannel struct {
+	WorkspaceID  uuid.UUID
+	AccountID    uuid.UUID
+	Channel      string
+	SentAt       *time.Time
+	FailingSince *time.Time
+	Error        string
+}
+
+type NotificationDelivery struct {
+	WorkspaceID uuid.UUID
+	AccountID   uuid.UUID
+	Decision    string
+	Channel     string
+	DueAt       *time.Time
+	TryingUntil *time.Time
+	Tries       int
+	SentStamp   *string
+	SentAt      *time.Time
+	MessageID   string
+}
+
+type NotificationSetting struct {
+	WorkspaceID     uuid.UUID
+	AccountID       uuid.UUID
+	Channels        []string
+	Kinds           []string
+	WebhookShown    string
+	WebhookSealed   []byte
+	QuietFrom       *int
+	QuietTo         *int
+	Timezone        string
+	DigestMinutes   int
+	EscalateMinutes int
+	EscalateTo      *uuid.UUID
+	UpdatedAt       time.Time
+}
+
 type Pool struct {
 	WorkspaceID     uuid.UUID
 	ID              uuid.UUID
@@ -1155,6 +1210,17 @@ type ProviderHold struct {
 	Provider    string
 	EnrolmentID uuid.UUID
 	Until       time.Time
+}
+
+type PushSubscription struct {
+	WorkspaceID  uuid.UUID
+	ID           uuid.UUID
+	AccountID    uuid.UUID
+	EndpointHash []byte
+	Sealed       []byte
+	ServerKey    string
+	Browser      string
+	CreatedAt    time.Time
 }
 
 type QueueHour struct {

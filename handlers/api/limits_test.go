@@ -23,6 +23,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/setting"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
+	"github.com/fleetboard/fleetboard/internal/hooks/notifications"
 	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
@@ -121,6 +122,8 @@ var limits = []limit{
 	{bound{1, bus.MaxAck}, "MessageAck.seqs", ""},
 	{bound{none, bus.MaxError}, "MessageNack.error", "message_delivery.error"},
 	{bound{1, bus.MaxExportName}, "NewExport.name", "message_export.name"},
+	{bound{0, notifications.MaxDigestMinutes}, "NotificationChange.digest_minutes", "notification_setting.digest_minutes"},
+	{bound{none, notifications.MaxURL}, "NotificationChange.webhook_url NewBrowser.endpoint", ""},
 	{bound{1, webhooks.MaxURL}, "NewWebhook.url WebhookPatch.url", "webhook.url"},
 	{bound{none, webhooks.MaxTypes}, "NewWebhook.types WebhookPatch.types", ""},
 	{bound{none, webhooks.MaxProducts}, "NewWebhook.products WebhookPatch.products", "webhook.products"},

@@ -15,6 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -146,7 +147,8 @@ func (m *matrix) others(c matrixCall, a asker) bool {
 // status of the job, or something that is not there.
 func (m *matrix) shouldWork(c matrixCall) bool {
 	return !slices.Contains([]string{"unblockJob", "resumeJob", "retryJob", "approveJob", "rejectJob", "mergeJob", "failMerge",
-		"archiveJob", "deleteJob", "releaseJob", "answerJob", "registerAgent", "enrolWorkload", "nackMessage", "followPullRequest"}, c.id)
+		"archiveJob", "deleteJob", "releaseJob", "answerJob", "registerAgent", "enrolWorkload", "nackMessage", "followPullRequest",
+		"removeBrowser", "testNotifications"}, c.id)
 }
 
 // listen records each text of the workspace that somebody outside got to see.
@@ -173,7 +175,7 @@ func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 	}
 	path := strings.NewReplacer("{job}", m.jobFor(c), "{dep}", asked("-1"), "{agent}", asked("-agent"),
 		"{factory}", factory, "{product}", asked("-spare"), "{budget}", matrixBudget.String(),
-		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{pool}", asked("-pool"), "{issuer}", asked("-issuer"), "{webhook}", m.webhook, "{delivery}", m.delivery, "{blob}", matrixBlob).Replace(c.path)
+		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{pool}", asked("-pool"), "{issuer}", asked("-issuer"), "{webhook}", m.webhook, "{delivery}", m.delivery, "{browser}", ids.New().String(), "{blob}", matrixBlob).Replace(c.path)
 	if c.id == "searchMessages" || c.id == "searchJobs" {
 		path += "?q=" + canary
 	}
@@ -257,6 +259,8 @@ func matrixBodies() map[string]object {
 		"linkJob":             {"depends_on": asked("-4")},
 		"createWebhook":       {"url": "https://93.184.215.14/"},
 		"patchWebhook":        {"version": 1, "state": "paused"},
+		"addBrowser": {"endpoint": "https://push.example.net/x", "keys": object{"auth": "BTBZMqHH6r4Tts7J_aSIgg",
+			"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"}},
 	}
 }
 

@@ -34,6 +34,8 @@ var harmless = map[string]string{
 	"undrainFactory":    "sets a state",
 	"stopFleet":         "sets a state",
 	"putDispatch":       "sets a state",
+	"addBrowser":        "a browser that is known stays one",
+	"testNotifications": "a person asks for a message, and for another one",
 	"releaseFleet":      "sets a state",
 	"scalePool":         "sets a state of the factory that it names",
 	"claimJobs":         "request_id gives the same leases again",

@@ -315,6 +315,24 @@ type ServerInterface interface {
 	// UnblockJob Lets a blocked job go on.
 	// (POST /jobs/{job}/unblock)
 	UnblockJob(ctx echo.Context, job JobPath) error
+	// GetNotifications What the person of the token is told of in the workspace, where and when.
+	// (GET /me/notifications)
+	GetNotifications(ctx echo.Context) error
+	// PutNotifications Changes what the person is told of. What is not named stays, also of `channels` and `on`.
+	// (PUT /me/notifications)
+	PutNotifications(ctx echo.Context) error
+	// ListBrowsers The browsers that show the person's messages, and the key that a browser subscribes with.
+	// (GET /me/notifications/browsers)
+	ListBrowsers(ctx echo.Context) error
+	// AddBrowser Has a browser show the person's messages. One that is known already stays one; of more than 10 the oldest gives way.
+	// (POST /me/notifications/browsers)
+	AddBrowser(ctx echo.Context) error
+	// RemoveBrowser Forgets a browser.
+	// (DELETE /me/notifications/browsers/{browser})
+	RemoveBrowser(ctx echo.Context, browser string) error
+	// TestNotifications Sends a test message on every channel that is switched on, and says how each did.
+	// (POST /me/notifications/test)
+	TestNotifications(ctx echo.Context) error
 	// ReadMessages Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
 	// (GET /messages)
 	ReadMessages(ctx echo.Context, params ReadMessagesParams) error
@@ -2329,6 +2347,67 @@ func (w *ServerInterfaceWrapper) UnblockJob(ctx echo.Context) error {
 	return err
 }
 
+// GetNotifications converts echo context to params.
+func (w *ServerInterfaceWrapper) GetNotifications(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetNotifications(ctx)
+	return err
+}
+
+// PutNotifications converts echo context to params.
+func (w *ServerInterfaceWrapper) PutNotifications(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PutNotifications(ctx)
+	return err
+}
+
+// ListBrowsers converts echo context to params.
+func (w *ServerInterfaceWrapper) ListBrowsers(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListBrowsers(ctx)
+	return err
+}
+
+// AddBrowser converts echo context to params.
+func (w *ServerInterfaceWrapper) AddBrowser(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AddBrowser(ctx)
+	return err
+}
+
+// RemoveBrowser converts echo context to params.
+func (w *ServerInterfaceWrapper) RemoveBrowser(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "browser" -------------
+	var browser string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "browser", ctx.Param("browser"), &browser, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter browser: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RemoveBrowser(ctx, browser)
+	return err
+}
+
+// TestNotifications converts echo context to params.
+func (w *ServerInterfaceWrapper) TestNotifications(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.TestNotifications(ctx)
+	return err
+}
+
 // ReadMessages converts echo context to params.
 func (w *ServerInterfaceWrapper) ReadMessages(ctx echo.Context) error {
 	var err error
@@ -3337,6 +3416,12 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/factories/:factory/undrain", wrapper.UndrainFactory, options.OperationMiddlewares["undrainFactory"]...)
 	router.GET(options.BaseURL+"/dispatch", wrapper.GetDispatch, options.OperationMiddlewares["getDispatch"]...)
 	router.PUT(options.BaseURL+"/dispatch", wrapper.PutDispatch, options.OperationMiddlewares["putDispatch"]...)
+	router.GET(options.BaseURL+"/me/notifications", wrapper.GetNotifications, options.OperationMiddlewares["getNotifications"]...)
+	router.PUT(options.BaseURL+"/me/notifications", wrapper.PutNotifications, options.OperationMiddlewares["putNotifications"]...)
+	router.POST(options.BaseURL+"/me/notifications/test", wrapper.TestNotifications, options.OperationMiddlewares["testNotifications"]...)
+	router.GET(options.BaseURL+"/me/notifications/browsers", wrapper.ListBrowsers, options.OperationMiddlewares["listBrowsers"]...)
+	router.POST(options.BaseURL+"/me/notifications/browsers", wrapper.AddBrowser, options.OperationMiddlewares["addBrowser"]...)
+	router.DELETE(options.BaseURL+"/me/notifications/browsers/:browser", wrapper.RemoveBrowser, options.OperationMiddlewares["removeBrowser"]...)
 	router.GET(options.BaseURL+"/dispatch/divergence", wrapper.GetDivergence, options.OperationMiddlewares["getDivergence"]...)
 	router.GET(options.BaseURL+"/dispatch/dead", wrapper.ListDeadOffers, options.OperationMiddlewares["listDeadOffers"]...)
 	router.GET(options.BaseURL+"/stop", wrapper.ListStops, options.OperationMiddlewares["listStops"]...)
@@ -8225,6 +8310,273 @@ func (response UnblockJobdefaultApplicationProblemPlusJSONResponse) VisitUnblock
 	return err
 }
 
+type GetNotificationsRequestObject struct {
+}
+
+type GetNotificationsResponseObject interface {
+	VisitGetNotificationsResponse(w http.ResponseWriter) error
+}
+
+type GetNotifications200JSONResponse NotificationSettings
+
+func (response GetNotifications200JSONResponse) VisitGetNotificationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetNotificationsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetNotificationsdefaultApplicationProblemPlusJSONResponse) VisitGetNotificationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutNotificationsRequestObject struct {
+	Body *PutNotificationsJSONRequestBody
+}
+
+type PutNotificationsResponseObject interface {
+	VisitPutNotificationsResponse(w http.ResponseWriter) error
+}
+
+type PutNotifications200JSONResponse NotificationSettings
+
+func (response PutNotifications200JSONResponse) VisitPutNotificationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutNotificationsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutNotificationsdefaultApplicationProblemPlusJSONResponse) VisitPutNotificationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBrowsersRequestObject struct {
+}
+
+type ListBrowsersResponseObject interface {
+	VisitListBrowsersResponse(w http.ResponseWriter) error
+}
+
+type ListBrowsers200JSONResponse BrowserList
+
+func (response ListBrowsers200JSONResponse) VisitListBrowsersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBrowsersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListBrowsersdefaultApplicationProblemPlusJSONResponse) VisitListBrowsersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddBrowserRequestObject struct {
+	Body *AddBrowserJSONRequestBody
+}
+
+type AddBrowserResponseObject interface {
+	VisitAddBrowserResponse(w http.ResponseWriter) error
+}
+
+type AddBrowser200JSONResponse BrowserList
+
+func (response AddBrowser200JSONResponse) VisitAddBrowserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddBrowserdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AddBrowserdefaultApplicationProblemPlusJSONResponse) VisitAddBrowserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveBrowserRequestObject struct {
+	Browser string `json:"browser"`
+}
+
+type RemoveBrowserResponseObject interface {
+	VisitRemoveBrowserResponse(w http.ResponseWriter) error
+}
+
+type RemoveBrowser204Response struct {
+}
+
+func (response RemoveBrowser204Response) VisitRemoveBrowserResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type RemoveBrowserdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RemoveBrowserdefaultApplicationProblemPlusJSONResponse) VisitRemoveBrowserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestNotificationsRequestObject struct {
+}
+
+type TestNotificationsResponseObject interface {
+	VisitTestNotificationsResponse(w http.ResponseWriter) error
+}
+
+type TestNotifications200JSONResponse NotificationTest
+
+func (response TestNotifications200JSONResponse) VisitTestNotificationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestNotificationsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response TestNotificationsdefaultApplicationProblemPlusJSONResponse) VisitTestNotificationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReadMessagesRequestObject struct {
 	Params ReadMessagesParams
 }
@@ -10724,6 +11076,24 @@ type StrictServerInterface interface {
 	// UnblockJob Lets a blocked job go on.
 	// (POST /jobs/{job}/unblock)
 	UnblockJob(ctx context.Context, request UnblockJobRequestObject) (UnblockJobResponseObject, error)
+	// GetNotifications What the person of the token is told of in the workspace, where and when.
+	// (GET /me/notifications)
+	GetNotifications(ctx context.Context, request GetNotificationsRequestObject) (GetNotificationsResponseObject, error)
+	// PutNotifications Changes what the person is told of. What is not named stays, also of `channels` and `on`.
+	// (PUT /me/notifications)
+	PutNotifications(ctx context.Context, request PutNotificationsRequestObject) (PutNotificationsResponseObject, error)
+	// ListBrowsers The browsers that show the person's messages, and the key that a browser subscribes with.
+	// (GET /me/notifications/browsers)
+	ListBrowsers(ctx context.Context, request ListBrowsersRequestObject) (ListBrowsersResponseObject, error)
+	// AddBrowser Has a browser show the person's messages. One that is known already stays one; of more than 10 the oldest gives way.
+	// (POST /me/notifications/browsers)
+	AddBrowser(ctx context.Context, request AddBrowserRequestObject) (AddBrowserResponseObject, error)
+	// RemoveBrowser Forgets a browser.
+	// (DELETE /me/notifications/browsers/{browser})
+	RemoveBrowser(ctx context.Context, request RemoveBrowserRequestObject) (RemoveBrowserResponseObject, error)
+	// TestNotifications Sends a test message on every channel that is switched on, and says how each did.
+	// (POST /me/notifications/test)
+	TestNotifications(ctx context.Context, request TestNotificationsRequestObject) (TestNotificationsResponseObject, error)
 	// ReadMessages Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
 	// (GET /messages)
 	ReadMessages(ctx context.Context, request ReadMessagesRequestObject) (ReadMessagesResponseObject, error)
@@ -14471,6 +14841,192 @@ func (sh *strictHandler) UnblockJob(ctx echo.Context, job JobPath) error {
 		return err
 	} else if validResponse, ok := response.(UnblockJobResponseObject); ok {
 		return validResponse.VisitUnblockJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetNotifications operation middleware
+func (sh *strictHandler) GetNotifications(ctx echo.Context) error {
+	var request GetNotificationsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetNotifications(ctx.Request().Context(), request.(GetNotificationsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetNotifications")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetNotificationsResponseObject); ok {
+		return validResponse.VisitGetNotificationsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PutNotifications operation middleware
+func (sh *strictHandler) PutNotifications(ctx echo.Context) error {
+	var request PutNotificationsRequestObject
+
+	var body PutNotificationsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutNotifications(ctx.Request().Context(), request.(PutNotificationsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutNotifications")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PutNotificationsResponseObject); ok {
+		return validResponse.VisitPutNotificationsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListBrowsers operation middleware
+func (sh *strictHandler) ListBrowsers(ctx echo.Context) error {
+	var request ListBrowsersRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListBrowsers(ctx.Request().Context(), request.(ListBrowsersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListBrowsers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListBrowsersResponseObject); ok {
+		return validResponse.VisitListBrowsersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AddBrowser operation middleware
+func (sh *strictHandler) AddBrowser(ctx echo.Context) error {
+	var request AddBrowserRequestObject
+
+	var body AddBrowserJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddBrowser(ctx.Request().Context(), request.(AddBrowserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddBrowser")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AddBrowserResponseObject); ok {
+		return validResponse.VisitAddBrowserResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RemoveBrowser operation middleware
+func (sh *strictHandler) RemoveBrowser(ctx echo.Context, browser string) error {
+	var request RemoveBrowserRequestObject
+
+	request.Browser = browser
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RemoveBrowser(ctx.Request().Context(), request.(RemoveBrowserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RemoveBrowser")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RemoveBrowserResponseObject); ok {
+		return validResponse.VisitRemoveBrowserResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// TestNotifications operation middleware
+func (sh *strictHandler) TestNotifications(ctx echo.Context) error {
+	var request TestNotificationsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.TestNotifications(ctx.Request().Context(), request.(TestNotificationsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestNotifications")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(TestNotificationsResponseObject); ok {
+		return validResponse.VisitTestNotificationsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
+	"github.com/fleetboard/fleetboard/internal/hooks/notifications"
 	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
@@ -52,6 +53,7 @@ type Deps struct {
 	Announce  *announce.Service
 	Screens   *screens.Service
 	Events    *eventlog.Log
+	Notify    *notifications.Service
 	Blobs     *blobs.Service
 	// Estimates say what jobs are expected to cost.
 	Estimates *estimates.Service
@@ -110,6 +112,7 @@ type Server struct {
 	priceHandlers
 	stopHandlers
 	dispatchHandlers
+	notificationHandlers
 	poolHandlers
 	claimHandlers
 	estimateHandlers
@@ -144,33 +147,34 @@ var _ StrictServerInterface = (*Server)(nil)
 func New(d Deps) *Server {
 	all, version := operations()
 	s := &Server{
-		Deps:                &d,
-		actionHandlers:      actionHandlers{&d},
-		agentHandlers:       agentHandlers{&d},
-		claimHandlers:       claimHandlers{&d},
-		blobHandlers:        blobHandlers{&d},
-		budgetHandlers:      budgetHandlers{&d},
-		priceHandlers:       priceHandlers{&d},
-		stopHandlers:        stopHandlers{&d},
-		dispatchHandlers:    dispatchHandlers{&d},
-		poolHandlers:        poolHandlers{&d},
-		estimateHandlers:    estimateHandlers{&d},
-		eventHandlers:       eventHandlers{&d},
-		factoryHandlers:     factoryHandlers{&d},
-		historyHandlers:     historyHandlers{&d},
-		issuerHandlers:      issuerHandlers{&d},
-		jobHandlers:         jobHandlers{&d},
-		linkHandlers:        linkHandlers{&d},
-		messageHandlers:     messageHandlers{&d},
-		exportHandlers:      exportHandlers{&d},
-		metaHandlers:        metaHandlers{Deps: &d, version: version},
-		branchHandlers:      branchHandlers{&d},
-		productHandlers:     productHandlers{&d},
-		reportHandlers:      reportHandlers{Deps: &d, reports: reportSchemas(all)},
-		routabilityHandlers: routabilityHandlers{&d},
-		statusHandlers:      statusHandlers{&d},
-		usageHandlers:       usageHandlers{&d},
-		webhookHandlers:     webhookHandlers{&d},
+		Deps:                 &d,
+		actionHandlers:       actionHandlers{&d},
+		agentHandlers:        agentHandlers{&d},
+		claimHandlers:        claimHandlers{&d},
+		blobHandlers:         blobHandlers{&d},
+		budgetHandlers:       budgetHandlers{&d},
+		priceHandlers:        priceHandlers{&d},
+		stopHandlers:         stopHandlers{&d},
+		dispatchHandlers:     dispatchHandlers{&d},
+		poolHandlers:         poolHandlers{&d},
+		estimateHandlers:     estimateHandlers{&d},
+		eventHandlers:        eventHandlers{&d},
+		factoryHandlers:      factoryHandlers{&d},
+		historyHandlers:      historyHandlers{&d},
+		issuerHandlers:       issuerHandlers{&d},
+		jobHandlers:          jobHandlers{&d},
+		linkHandlers:         linkHandlers{&d},
+		messageHandlers:      messageHandlers{&d},
+		exportHandlers:       exportHandlers{&d},
+		metaHandlers:         metaHandlers{Deps: &d, version: version},
+		branchHandlers:       branchHandlers{&d},
+		productHandlers:      productHandlers{&d},
+		reportHandlers:       reportHandlers{Deps: &d, reports: reportSchemas(all)},
+		routabilityHandlers:  routabilityHandlers{&d},
+		statusHandlers:       statusHandlers{&d},
+		usageHandlers:        usageHandlers{&d},
+		webhookHandlers:      webhookHandlers{&d},
+		notificationHandlers: notificationHandlers{&d},
 
 		newKey:   d.Jobs.Key,
 		memory:   quota.NewBudget(bodyBudget, bodyPatience),

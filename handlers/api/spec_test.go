@@ -20,7 +20,8 @@ import (
 // as well.
 var permissions = map[tenancy.Permission][]string{
 	tenancy.Public:   {"GET /openapi.yaml", "GET /version", "POST /enrolments"},
-	tenancy.SignedIn: {"GET /coordinator/status"},
+	tenancy.SignedIn: {"DELETE /me/notifications/browsers/{browser}", "GET /coordinator/status", "GET /me/notifications", "GET /me/notifications/browsers",
+		"POST /me/notifications/browsers", "POST /me/notifications/test", "PUT /me/notifications"},
 	tenancy.ReadBoard: {"GET /agents", "GET /agents/{agent}", "GET /agents/{agent}/attempts", "GET /agents/{agent}/health", "GET /agents/{agent}/jobs", "GET /blobs/{blob}",
 		"GET /budgets", "GET /budgets/{budget}", "GET /budgets/{budget}/ledger", "GET /budgets/{budget}/series",
 		"GET /events", "GET /events/stream", "GET /factories", "GET /factories/{factory}", "GET /jobs",

@@ -50,7 +50,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.WebhookCreated: "webhook made", eventlog.WebhookChanged: "webhook changed", eventlog.WebhookSecretRotated: "webhook secret",
 	eventlog.WebhookDisabled: "webhook off", eventlog.WebhookDeleted: "webhook deleted",
 	eventlog.LogLost: "log lost", eventlog.LossNoted: "loss noted",
-	eventlog.FleetStopped: "stopped", eventlog.FleetReleased: "released", eventlog.DispatchChanged: "dispatch",
+	eventlog.FleetStopped: "stopped", eventlog.FleetReleased: "released", eventlog.DispatchChanged: "dispatch", eventlog.NotificationsChanged: "notifications",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",

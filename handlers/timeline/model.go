@@ -29,7 +29,7 @@ var timelineGroups = []history.Group{
 	{Name: "factories", Label: "Factories", Types: []eventlog.Type{"factory.*", "fleet.*"}},
 	{Name: "products", Label: "Products", Types: []eventlog.Type{"product.*"}},
 	{Name: "settings", Label: "Settings", Types: []eventlog.Type{"workspace.*", "member.*", "invitation.*", "account.*", "token.*", "webhook.*",
-		"key.*", "dispatch.*"}},
+		"key.*", "dispatch.*", "notifications.*"}},
 }
 
 // parseTimeline reads the timeline's query. What makes no sense narrows nothing. Validation for

@@ -22,6 +22,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
+	"github.com/fleetboard/fleetboard/internal/hooks/notifications"
 	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
@@ -58,6 +59,7 @@ type Deps struct {
 	Events      *eventlog.Log
 	Budgets     *budgets.Service
 	Blobs       *blobs.Service
+	Notify      *notifications.Service
 	Prices      *prices.Service
 	Estimates   *estimates.Service
 	Usage       *usage.Service

@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"net"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -42,3 +43,15 @@ func (c Config) hosts() []string {
 
 // EnrolmentTokenFile returns the path of the file with the first enrolment token.
 func (c Config) EnrolmentTokenFile() string { return filepath.Join(c.DataDir, enrolmentTokenFile) }
+
+// reachedAt returns where people reach the server as far as its configuration says it.
+func (c Config) reachedAt() string {
+	if c.PublicURL != "" {
+		return c.PublicURL
+	}
+	host, port, err := net.SplitHostPort(c.Listen)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

@@ -131,6 +131,10 @@ func (a *App) build(ctx context.Context, cfg Config) error {
 	if o.Key, o.Earlier, err = cfg.keys(); err != nil {
 		return err
 	}
+	o.ReachedAt = cfg.reachedAt()
+	if o.Mail, err = cfg.Mail.mail(); err != nil {
+		return err
+	}
 	if o.Blobs, err = cfg.Blobs.options(); err != nil {
 		return fmt.Errorf("FLEETBOARD_BLOBS_URL: %w", err)
 	}

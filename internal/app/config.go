@@ -55,6 +55,7 @@ type Config struct {
 	Transport TransportConfig
 	Backup    BackupConfig
 	Webhooks  WebhookConfig
+	Mail      MailConfig
 }
 
 // LoadConfig reads the configuration out of an environment. The error names
@@ -79,6 +80,7 @@ func LoadConfig(environ map[string]string) (Config, error) {
 		c.Transport.check(),
 		c.Backup.check(),
 		c.Webhooks.check(),
+		c.Mail.check(),
 	)
 	if err != nil {
 		return Config{}, err

@@ -29,6 +29,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog/witness"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
+	"github.com/fleetboard/fleetboard/internal/hooks/notifications"
 	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
@@ -61,6 +62,10 @@ type Options struct {
 	PublicURL string
 	// Webhooks says where webhooks may lead.
 	Webhooks webhooks.Options
+	// ReachedAt is PublicURL, or where the server listens.
+	ReachedAt string
+	// Mail is the server that takes e-mails, nil for none.
+	Mail *notifications.MailServer
 	// Marks say how far the logs were sealed, DataDir is where the newest events are written down.
 	Marks   seal.Store
 	DataDir string
@@ -96,6 +101,7 @@ type Services struct {
 	Losses      *loss.Service
 	Proof       *proof.Service
 	Webhooks    *webhooks.Service
+	Notify      *notifications.Service
 
 	log     *slog.Logger
 	closing sync.Once
@@ -149,6 +155,8 @@ func Build(d *db.DB, o Options) *Services {
 	s.Budgets = budgets.NewService(d, wake, s.Dispatch)
 	o.Webhooks.Instance = name
 	s.Webhooks = webhooks.NewService(d, wake, s.Vault, s.Events, o.Webhooks, o.Log)
+	s.Notify = notifications.New(d, wake, notifications.Options{Key: o.Key, Earlier: o.Earlier, PublicURL: cmp.Or(o.ReachedAt, o.PublicURL), Mail: o.Mail,
+		Allow: o.Webhooks.Allow, Log: o.Log})
 	s.Coordinator = coordinator.New(d, name, coordinator.Work{
 		Recovery:  s.Dispatch,
 		Promotion: s.Dispatch,
@@ -171,6 +179,7 @@ func Build(d *db.DB, o Options) *Services {
 		Blobs:     s.Blobs,
 		Messages:  s.Bus,
 		Webhooks:  s.Webhooks,
+		Notify:    s.Notify,
 	}, wake, o.Log)
 	s.Losses = loss.New(d, wake, name)
 	s.Witness = witness.New(d, sealKeys, wake, o.DataDir, o.Log)
@@ -194,7 +203,7 @@ func (s *Services) Pages() handlers.Deps {
 		Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,
-		Blobs: s.Blobs, Webhooks: s.Webhooks, Log: s.log}
+		Blobs: s.Blobs, Webhooks: s.Webhooks, Notify: s.Notify, Log: s.log}
 }
 
 // API returns what the API needs of the services.
@@ -203,7 +212,7 @@ func (s *Services) API() api.Deps {
 		Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,
-		Blobs: s.Blobs, Webhooks: s.Webhooks, Wake: s.Wake, Log: s.log}
+		Blobs: s.Blobs, Webhooks: s.Webhooks, Notify: s.Notify, Wake: s.Wake, Log: s.log}
 }
 
 // Close ends every wait and every subscription.
@@ -213,6 +222,7 @@ func (s *Services) Close() {
 		s.Bus.Close()
 		s.Words.Close()
 		s.Announce.Close()
+		s.Notify.Close()
 		s.Dispatch.Close()
 	})
 }

@@ -31,7 +31,7 @@ type hands struct {
 func newHands() *hands { return &hands{called: make(chan string, 100)} }
 
 func (h *hands) work() Work {
-	return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h}
+	return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h}
 }
 
 func (h *hands) call(what string) (int, error) {
@@ -74,6 +74,8 @@ func (h *hands) MergeApproved(context.Context) (int, error) { return h.call("mer
 func (h *hands) Bridge(context.Context) (int, error)        { return h.call("bridge messages") }
 func (h *hands) DropOld(context.Context) (int, error)       { return h.call("drop old messages") }
 func (h *hands) PriceUsage(context.Context) (int, error)    { return h.call("price usage") }
+func (h *hands) Look(context.Context) (int, error)          { return h.call("look what to notify of") }
+func (h *hands) Send(context.Context) (int, error)          { return h.call("send notifications") }
 func (h *hands) Expire(context.Context) error {
 	_, err := h.call("expire")
 	return err
@@ -163,8 +165,8 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	s := New(d, servers.NewName(), h.work(), &topics{}, quiet())
 	stop := serve(t, s)
 	want := []string{"age ready", "bridge messages", "collect blobs", "compact", "drop old messages", "enforce stops", "expire", "expire dead offers", "expire decisions", "expire logs", "expire offers", "extend the history of costs", "fail cycles",
-		"foresee budgets", "index logs", "index messages", "index texts", "merge approved", "preempt", "price usage", "promote", "reap", "rotate keys of blobs", "rotate keys of webhooks", "rotate secrets", "sample pools",
-		"seal", "sweep budgets", "sweep dependencies", "time out", "warn"}
+		"foresee budgets", "index logs", "index messages", "index texts", "look what to notify of", "merge approved", "preempt", "price usage", "promote", "reap", "rotate keys of blobs", "rotate keys of webhooks", "rotate secrets", "sample pools",
+		"seal", "send notifications", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	called := map[string]bool{}
 	for len(called) < len(want) {
 		called[<-h.called] = true

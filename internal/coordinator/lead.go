@@ -33,6 +33,7 @@ type Work struct {
 	Blobs     Blobs
 	Messages  Messages
 	Webhooks  Webhooks
+	Notify    Notifications
 }
 
 // Recovery takes jobs back from agents. Each call returns how many it changed.
@@ -140,6 +141,13 @@ type Messages interface {
 	DropOld(ctx context.Context) (int, error)
 }
 
+// Notifications notes what people are to be told of, and sends what is due. Look returns in how many
+// workspaces it noted something, Send how many messages it sent.
+type Notifications interface {
+	Look(ctx context.Context) (int, error)
+	Send(ctx context.Context) (int, error)
+}
+
 // Budgets begins the periods of budgets and ends raises whose time is over, and forecasts
 // whether the money lasts. Each call returns how many budgets.
 type Budgets interface {
@@ -227,6 +235,10 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.cycle(uncounted(w.Messages.Bridge))},
 		{Name: "old messages", Every: time.Hour, Jitter: 10 * time.Minute, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Messages.DropOld)))},
+		{Name: "notifications", Every: time.Second, Jitter: 200 * time.Millisecond, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(w.Notify.Look))},
+		{Name: "notification deliveries", Every: time.Second, Jitter: 200 * time.Millisecond, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(w.Notify.Send))},
 		{Name: "budgets", Every: 10 * time.Second, Jitter: 2 * time.Second, Do: t.cycle(uncounted(w.Budgets.Sweep))},
 		{Name: "projections", Every: time.Minute, Jitter: 5 * time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Budgets.Foresee))},
 		{Name: "sessions", Every: 10 * time.Minute, Jitter: time.Minute, Do: t.cycle(w.People.Expire)},

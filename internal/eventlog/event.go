@@ -118,8 +118,11 @@ const (
 	FleetStopped     Type = "fleet.stopped" // by a person: all of it, or products
 	FleetReleased    Type = "fleet.released"
 	DispatchChanged  Type = "dispatch.changed" // how jobs are given out
-	LogLost          Type = "log.lost"         // the database lacks events that a server had seen
-	LossNoted        Type = "log.loss_noted"   // a person knows of it
+
+	NotificationsChanged Type = "notifications.changed" // by a person, what he is told of
+
+	LogLost          Type = "log.lost"       // the database lacks events that a server had seen
+	LossNoted        Type = "log.loss_noted" // a person knows of it
 	PoolSaved        Type = "pool.saved"
 	PoolDeleted      Type = "pool.deleted"
 	FactoryDrained   Type = "factory.drained"

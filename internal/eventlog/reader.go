@@ -8,7 +8,7 @@ import (
 )
 
 // settings are the types of what happens in settings, as LIKE takes them.
-var settings = []string{"workspace.%", "member.%", "invitation.%", "account.%", "token.%", "key.%", "webhook.%"}
+var settings = []string{"workspace.%", "member.%", "invitation.%", "account.%", "token.%", "key.%", "webhook.%", "notifications.%"}
 
 // unread returns the settings where who does not read them: an agent needs the log
 // for its work, so it gets neither what people did beside jobs nor what is of

@@ -23,7 +23,7 @@ var Types = []Type{
 	WorkspaceCreated, WorkspaceRenamed, MemberInvited, InvitationRevoked, MemberJoined, MemberRoleChanged, MemberRemoved,
 	MemberLeft, AccountRenamed, PasswordChanged, SecondFactorOn, SecondFactorOff, IdentityLinked, IdentityUnlinked,
 	SessionsEnded, TokenIssued, TokenRevoked, AgentCutOff, KeyRotationBegun, KeyRotationDone,
-	FleetStopped, FleetReleased, DispatchChanged, LogLost, LossNoted, PoolSaved, PoolDeleted, FactoryDrained,
+	FleetStopped, FleetReleased, DispatchChanged, NotificationsChanged, LogLost, LossNoted, PoolSaved, PoolDeleted, FactoryDrained,
 	FactoryUndrained, FactoryRemoved, AgentRegistered, AgentSuperseded, AgentTerminated, AgentWentStale, AgentDied, AgentRevived,
 	AgentEnded,
 	ProviderHeld, WebhookCreated, WebhookChanged, WebhookSecretRotated, WebhookDisabled, WebhookDeleted,

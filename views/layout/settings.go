@@ -17,6 +17,8 @@ const (
 	TabConnect   SettingsTab = "connect"
 	TabSecrets   SettingsTab = "secrets"
 	TabAudit     SettingsTab = "audit"
+
+	TabNotifications SettingsTab = "notifications"
 )
 
 // settingsEntry is one line of the settings' navigation.
@@ -28,6 +30,7 @@ type settingsEntry struct {
 
 var settingsEntries = []settingsEntry{
 	{TabAccount, links.Account, "user", "Your account", false},
+	{TabNotifications, links.Notifications, "bell", "Notifications", false},
 	{TabWorkspace, links.Workspace, "settings", "Workspace", false},
 	{TabMembers, links.Members, "users", "Members", false},
 	{TabProducts, links.Products, "package", "Products and repos", false},

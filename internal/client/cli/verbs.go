@@ -39,6 +39,14 @@ var verbs = []verb{
 	{"coordinator", "note-losses", "Say that what the database lacks of the log is known", "noteLosses", nil,
 		showAll((*api.Client).NoteLosses, printNoted)},
 
+	{"notifications", "show", "Show what you are told of", "getNotifications", nil, showAll((*api.Client).GetNotifications, printNotifications)},
+	{"notifications", "test", "Send yourself a message on every channel that is on", "testNotifications", nil,
+		showAll((*api.Client).TestNotifications, printNotificationTest)},
+	{"notifications", "browsers", "List the browsers that show your messages", "listBrowsers", nil,
+		showAll((*api.Client).ListBrowsers, printBrowsers)},
+	{"notifications", "forget BROWSER…", "Have browsers show no more messages", "removeBrowser", nil,
+		doEach("The browser %s shows no more messages.\n", (*api.Client).RemoveBrowser)},
+
 	{"dispatch", "show", "Show how jobs are given out", "getDispatch", nil, showAll((*api.Client).GetDispatch, printDispatch)},
 
 	{"dispatch", "divergence", "Count how often the factory that got a job was not the best one", "getDivergence",
