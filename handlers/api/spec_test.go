@@ -19,7 +19,7 @@ import (
 // permissions is who may do what. A change of x-permission has to be made here
 // as well.
 var permissions = map[tenancy.Permission][]string{
-	tenancy.Public:   {"GET /openapi.yaml", "GET /version", "POST /enrolments"},
+	tenancy.Public: {"GET /openapi.yaml", "GET /version", "POST /enrolments"},
 	tenancy.SignedIn: {"DELETE /me/notifications/browsers/{browser}", "GET /coordinator/status", "GET /me/notifications", "GET /me/notifications/browsers",
 		"POST /me/notifications/browsers", "POST /me/notifications/test", "PUT /me/notifications"},
 	tenancy.ReadBoard: {"GET /agents", "GET /agents/{agent}", "GET /agents/{agent}/attempts", "GET /agents/{agent}/health", "GET /agents/{agent}/jobs", "GET /blobs/{blob}",
