@@ -24,8 +24,6 @@ func TestNotificationSettings(t *testing.T) {
 		t.Errorf("what is not named has not stayed: %s", a.raw)
 	}
 	for field, body := range map[string]object{
-		"channels.fax":         {"channels": object{"fax": true}},
-		"on.weather":           {"on": object{"weather": true}},
 		"digest_minutes":       {"digest_minutes": 1441},
 		"quiet_hours.timezone": {"quiet_hours": object{"from": "22:00", "to": "07:00", "timezone": "Mars/Base"}},
 		"quiet_hours.from":     {"quiet_hours": object{"from": "10pm", "to": "07:00"}},
@@ -33,6 +31,12 @@ func TestNotificationSettings(t *testing.T) {
 		"webhook_url":          {"webhook_url": "ftp://x"},
 	} {
 		w.as(w.owner, "PUT", "/me/notifications", body).want(422).refused(fault.Validation, field)
+	}
+	for field, body := range map[string]object{
+		"channels.fax": {"channels": object{"fax": true}},
+		"on.weather":   {"on": object{"weather": true}},
+	} {
+		w.as(w.owner, "PUT", "/me/notifications", body).want(400).refused(fault.Malformed, field)
 	}
 	stranger := w.otherWorkspace()
 	w.as(w.agent("ada"), "GET", "/me/notifications", nil).want(403)
