@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,7 +56,10 @@ func TestKillsWhileWorkIsSaved(t *testing.T) {
 	for key, r := range jobs {
 		w.judgeKilled(t, key, r)
 	}
-	p.Kill() // soon after its start a worker removes what nobody needs, then each hour
+	// Soon after its start a worker removes what nobody needs, then each hour. It ends by itself here:
+	// what it knows of an attempt that was reported but not put away yet would stay for a day.
+	p.Signal(syscall.SIGTERM)
+	p.AwaitEnd(time.Minute)
 	p.Start()
 	for _, dir := range []string{"worktrees/*/*/*", "private/*", "outbox/*.json"} {
 		until(t, "nothing is left in "+dir, func() bool {
