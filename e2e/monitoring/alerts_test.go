@@ -30,13 +30,13 @@ type breakage struct {
 	// breaks is done twice, for what shows by going on, unless it is done once.
 	breaks func(w *world)
 	once   bool
-	// broken says that the server shows it; nil is at once.
-	broken func(series) bool
+	// broken says that the server shows it, which showed well before; nil is at once.
+	broken func(well, now series) bool
 }
 
 var breakages = []breakage{
 	{alert: "FleetboardAway", minutes: 3, breaks: func(w *world) { _ = w.app.Close() }},
-	{alert: "FleetboardDatabaseAway", minutes: 3, breaks: func(w *world) { w.cut(true) }, broken: is(`fleetboard_database_up`, 0)},
+	{alert: "FleetboardDatabaseAway", minutes: 3, breaks: func(w *world) { w.cut(true) }, broken: now(is(`fleetboard_database_up`, 0))},
 	{alert: "FleetboardDatabaseErrors", minutes: 3, breaks: func(w *world) {
 		w.cut(true)
 		_, _ = w.Jobs.Get(w.Ctx, w.Owner, "DEF-1")
@@ -57,33 +57,33 @@ var breakages = []breakage{
 			w.send(http.MethodPost, "/api/v1/fleet/complete", r.Token, `{"job": "`+dbfactory.Text(w.T, w.DB, `SELECT key FROM job`)+`", "epoch": 99}`)
 		}
 	}},
-	{alert: "FleetboardNobodyLeads", minutes: 3, breaks: (*world).hang, broken: over(`fleetboard_coordinator_cycle_age_seconds`, 60)},
+	{alert: "FleetboardNobodyLeads", minutes: 3, breaks: (*world).hang, broken: now(over(`fleetboard_coordinator_cycle_age_seconds`, 60))},
 	{alert: "FleetboardCoordinatorSlow", minutes: 3, once: true, breaks: (*world).slowSeals,
 		broken: differ(`fleetboard_loop_duration_seconds_count{loop="seals"}`, `fleetboard_loop_duration_seconds_bucket{loop="seals",le="5"}`)},
 	{alert: "FleetboardLoopFails", minutes: 3, once: true, breaks: (*world).slowSeals,
-		broken: over(`fleetboard_loop_failures_total{loop="seals"}`, 1)},
+		broken: grew(`fleetboard_loop_failures_total{loop="seals"}`, 1)},
 	{alert: "FleetboardLeasesOverdue", minutes: 3, once: true, breaks: func(w *world) {
 		a, _ := w.agent("ada")
 		w.Job("first")
 		w.Claim(a)
 		w.hold(`SELECT FROM job FOR UPDATE`) // whoever takes the lease back waits
 		dbfactory.Exec(w.T, w.DB, `UPDATE job_lease SET expires_at = clock_timestamp() - interval '5 minutes'`)
-	}, broken: over(`fleetboard_lease_longest_overdue_seconds`, 60)},
+	}, broken: now(over(`fleetboard_lease_longest_overdue_seconds`, 60))},
 	{alert: "FleetboardAgentsStale", minutes: 3, breaks: func(w *world) { w.silent("dead_after_seconds / 2.0") },
-		broken: over(`fleetboard_agents{health="stale"}`, 5)},
+		broken: now(over(`fleetboard_agents{health="stale"}`, 5))},
 	{alert: "FleetboardFactoryDead", minutes: 3, breaks: func(w *world) { w.silent("dead_after_seconds * 2.0") },
-		broken: over(`fleetboard_factories{state="dead"}`, 0)},
+		broken: now(over(`fleetboard_factories{state="dead"}`, 0))},
 	{alert: "FleetboardAgentsRegisterFast", minutes: 1, breaks: func(w *world) {
 		for range 120 { // workers that start over and over
 			w.agent("ada")
 		}
 	}},
-	{alert: "FleetboardQueueLong", minutes: 7, once: true, breaks: (*world).crowd, broken: over(`fleetboard_jobs{status="ready"}`, 50)},
+	{alert: "FleetboardQueueLong", minutes: 7, once: true, breaks: (*world).crowd, broken: now(over(`fleetboard_jobs{status="ready"}`, 50))},
 	{alert: "FleetboardNothingClaimed", minutes: 23, prepare: func(w *world) {
 		a, _ := w.agent("ada")
 		w.Job("first")
 		w.Claim(a)
-	}, once: true, breaks: (*world).crowd, broken: over(`fleetboard_jobs{status="ready"}`, 50)},
+	}, once: true, breaks: (*world).crowd, broken: now(over(`fleetboard_jobs{status="ready"}`, 50))},
 	{alert: "FleetboardClaimsSlow", minutes: 2, prepare: func(w *world) { w.agent("ada"); w.Job("first") }, breaks: func(w *world) {
 		a, _ := w.agent("ada")
 		release := w.hold(`SELECT FROM agent FOR UPDATE`)
@@ -100,19 +100,20 @@ var breakages = []breakage{
 		if _, err := w.s.Budgets.Foresee(w.Ctx); err != nil { // the loop does so each minute
 			w.T.Fatal(err)
 		}
-	}, broken: over(`fleetboard_budgets{verdict="exhausted"}`, 0)},
+	}, broken: now(over(`fleetboard_budgets{verdict="exhausted"}`, 0))},
 	{alert: "FleetboardDeadLetters", minutes: 3, breaks: func(w *world) {
 		a, _ := w.agent("ada")
 		if _, err := w.s.Bus.Publish(w.Ctx, w.Owner, bus.Draft{Type: "custom.note", To: bus.Address{Kind: bus.ToAgent, Name: "ada"},
 			Payload: []byte(`{"text": "hello"}`)}); err != nil {
 			w.T.Fatal(err)
 		}
+		dbfactory.Readable(w.T, w.DB)
 		for range bus.MaxDeliveries + 1 {
 			if _, err := w.s.Bus.Read(w.Ctx, a, bus.Query{Limit: 10}); err != nil {
 				w.T.Fatal(err)
 			}
 		}
-	}, broken: over(`fleetboard_messages_dead_total`, 0)},
+	}, broken: grew(`fleetboard_messages_dead_total`, 0)},
 	{alert: "FleetboardDeadOffers", minutes: 3, breaks: func(w *world) {
 		w.agent("ada")
 		j := w.Job("offered")
@@ -124,7 +125,7 @@ var breakages = []breakage{
 	}},
 	{alert: "FleetboardSnapshotHeld", minutes: 15, once: true, breaks: func(w *world) {
 		w.hold(`DECLARE c CURSOR FOR SELECT 1`)
-	}, broken: over(`fleetboard_oldest_snapshot_seconds`, 2)},
+	}, broken: now(over(`fleetboard_oldest_snapshot_seconds`, 2))},
 }
 
 // Each alert is silent beside a server that is well, and fires where what it watches is broken.
@@ -149,7 +150,7 @@ func TestAlertsFire(t *testing.T) {
 				if b.broken == nil {
 					broken = append(broken, w.scrape())
 				} else {
-					broken = append(broken, w.until(b.alert, b.broken))
+					broken = append(broken, w.until(b.alert, func(now series) bool { return b.broken(well, now) }))
 				}
 			}
 			if b.alert == "FleetboardSnapshotHeld" {
@@ -199,8 +200,22 @@ func over(name string, limit float64) func(series) bool {
 	return func(s series) bool { return value(s, name) > limit }
 }
 
-func differ(one, other string) func(series) bool {
-	return func(s series) bool { return s[one] != s[other] }
+// now looks at what is, whatever was before.
+func now(is func(series) bool) func(well, now series) bool {
+	return func(_, now series) bool { return is(now) }
+}
+
+// grew reports whether a counter has grown by more than by since the server was well. The counters of a
+// process are those of all servers that tests have had in it.
+func grew(name string, by float64) func(well, now series) bool {
+	return func(well, now series) bool { return value(now, name)-max(value(well, name), 0) > by }
+}
+
+// differ reports whether one counter has grown by more than another.
+func differ(one, other string) func(well, now series) bool {
+	return func(well, now series) bool {
+		return value(now, one)-max(value(well, one), 0) > value(now, other)-max(value(well, other), 0)
+	}
 }
 
 // send sends a request; what comes back is counted by the server.
