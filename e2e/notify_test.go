@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -100,7 +102,8 @@ func TestNotificationSettings(t *testing.T) {
 	}
 }
 
-// A real service worker shows a message, and a later one about the same decision takes its place.
+// The service worker is registered for the whole site. It shows a message, has a later one about the same
+// decision take its place, and leads to pages of ours only.
 func TestTheServiceWorkerShowsMessages(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
@@ -116,40 +119,34 @@ func TestTheServiceWorkerShowsMessages(t *testing.T) {
 	if err != nil || scope != s.url+"/" {
 		t.Fatalf("the worker reaches %v, %v", scope, err)
 	}
-	session, err := v.tab.Context().NewCDPSession(v.tab)
+	answer, err := http.Get(s.url + "/push-worker.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	registration := make(chan string, 10)
-	session.On("ServiceWorker.workerRegistrationUpdated", func(said map[string]any) {
-		for _, one := range said["registrations"].([]any) {
-			registration <- one.(map[string]any)["registrationId"].(string)
-		}
-	})
-	if _, err := session.Send("ServiceWorker.enable", nil); err != nil {
+	code, err := io.ReadAll(answer.Body)
+	if _ = answer.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	id := <-registration
-	for _, data := range []string{`{"title":"Review FB-1: Alpha","body":"x","url":"/review?job=FB-1","tag":"fb-1"}`,
-		`{"title":"FB-1 is approved now","url":"https://evil.example/","tag":"fb-1","silent":true}`} {
-		if _, err := session.Send("ServiceWorker.deliverPushMessage", map[string]any{"origin": s.url, "registrationId": id, "data": data}); err != nil {
-			t.Fatal(err)
+	// This browser has no window and shows no messages: the worker's own code runs with a stand-in for
+	// what shows them.
+	said, err := v.tab.Evaluate(`async () => {
+		const on = {}, shown = [], opened = [];
+		const self = {
+			location, skipWaiting() {}, clients: { claim() {}, openWindow(url) { opened.push(url); } },
+			registration: { showNotification(title, options) { shown.push(title + " " + options.tag + " " + options.silent + " " + options.data.url); } },
+			addEventListener(name, does) { on[name] = does; },
+		};
+		` + string(code) + `
+		for (const text of ['{"title":"Review FB-1","body":"x","url":"/review?job=FB-1","tag":"fb-1"}',
+			'{"title":"FB-1 is approved now","url":"https://evil.example/","tag":"fb-1","silent":true}', "no JSON"]) {
+			on.push({ data: { json: () => JSON.parse(text) }, waitUntil() {} });
 		}
-		var title string
-		eventually(t, "the message", func() bool {
-			shown, err := v.tab.Evaluate(`async () => (await (await navigator.serviceWorker.ready).getNotifications()).map(n => n.title + " " + n.data.url)`)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list, _ := shown.([]any)
-			if len(list) != 1 {
-				return false
-			}
-			title, _ = list[0].(string)
-			return strings.Contains(data, strings.Split(title, " http")[0])
-		})
-		if !strings.Contains(title, s.url+"/") {
-			t.Errorf("a tap leads away: %s", title)
-		}
+		on.notificationclick({ notification: { close() {}, data: { url: location.origin + "/review" } }, waitUntil() {} });
+		return [...shown, ...opened].join("\n");
+	}`)
+	want := strings.ReplaceAll("Review FB-1 fb-1 false URL/review?job=FB-1\nFB-1 is approved now fb-1 true URL/needs-you\n"+
+		"Something waits for you fleetboard false URL/needs-you\nURL/review", "URL", s.url)
+	if err != nil || said != want {
+		t.Errorf("the worker shows\n%v\nwant\n%s (%v)", said, want, err)
 	}
 }
