@@ -201,9 +201,9 @@ test-go: $(BIN)/gotestsum
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
 	@failed=0; \
 	tools/run-go-tests.sh in-part -p 2 -timeout 20m -skip '$(RACED_NAMES)' $(RACED_IN_PART) || failed=1; \
-	tools/run-go-tests.sh raced-in-part $(RACE) -p 2 -timeout 10m -run '$(RACED_NAMES)' $(RACED_IN_PART) || failed=1; \
-	tools/run-go-tests.sh raced $(RACE) -p 2 -timeout 10m $(RACED) || failed=1; \
-	tools/run-go-tests.sh plain -p 2 -timeout 10m $(PLAIN) || failed=1; \
+	tools/run-go-tests.sh raced-in-part $(RACE) -p 2 -timeout 20m -run '$(RACED_NAMES)' $(RACED_IN_PART) || failed=1; \
+	tools/run-go-tests.sh raced $(RACE) -p 2 -timeout 20m $(RACED) || failed=1; \
+	tools/run-go-tests.sh plain -p 2 -timeout 20m $(PLAIN) || failed=1; \
 	exit $$failed
 	@go test -run=NONE -bench=. -benchtime=1x ./internal/dispatch >/dev/null
 
