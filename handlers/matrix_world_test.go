@@ -202,6 +202,7 @@ func (m *matrix) point() {
 	viewer := text("SELECT account_id::text FROM membership WHERE workspace_id = $1 AND role = 'viewer'", m.first)
 	m.rows[":key"], m.rows[":action"], m.rows[":column"], m.rows[":product"] = asked("-1"), "pause", "ready", asked("-spare")
 	m.rows[":group"], m.rows["types/:name"] = "jobs", "Job" // of the reference of the API
+	m.rows[":issuer"] = asked("-issuer")
 	m.rows["factories/:name"], m.rows["agents/:name"], m.rows[":account"] = asked("-host"), asked("-agent"), viewer
 	m.rows[":session"] = text("SELECT min(id::text) FROM session WHERE account_id = $1", viewer)
 	m.rows["tokens/:id"] = text("SELECT min(id::text) FROM access_token WHERE workspace_id = $1", m.first)
