@@ -25,9 +25,10 @@ import (
 const (
 	migrationLockEvery = 1
 	migrationLockTries = 600
-	// migrationWait is how long a migration waits for a table, in milliseconds, and migrationRest how long
+	// migrationWait is how long a migration waits for a table, in milliseconds: less than PostgreSQL waits
+	// before it looks for deadlocks (1 s), so that the migration gives up and not a request. migrationRest is how long
 	// it lets others use it before it tries again, migrationTries times.
-	migrationWait  = "2000"
+	migrationWait  = "500"
 	migrationRest  = time.Second
 	migrationTries = 200
 )
