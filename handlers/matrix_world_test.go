@@ -251,7 +251,7 @@ func (m *matrix) point() {
 		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "amount_usd": {"1"}, "base": {"title=0"}, "workspace": {m.first.String()}, "kind": {"person"},
 		"text": {"Hello"}, "seq": {"7"}, "thread": {asked("-1")}, "url": {"https://93.184.215.14/"}}
 	m.leaves = map[string]bool{"POST /settings/account/sessions/end-all": true, "POST /settings/members/leave": true}
-	m.private = map[string]bool{"POST /settings/account/sessions/:session/end": true, "POST /settings/notifications/browsers/:id/remove": true, "POST /settings/tokens/:id/revoke": true,
+	m.private = map[string]bool{"POST /settings/issuers/:issuer/remove": true, "POST /settings/account/sessions/:session/end": true, "POST /settings/notifications/browsers/:id/remove": true, "POST /settings/tokens/:id/revoke": true,
 		// Without a provider there is none to link.
 		"GET /settings/account/identity/link": true, "GET /settings/account/prove": true,
 		"POST /settings/account/logins/:login/mine": true, "POST /settings/account/logins/:login/not-mine": true, "POST /settings/account/identity/unlink": true}
