@@ -98,15 +98,15 @@ func serverFault(err error, pg *pgconn.PgError) error {
 		metrics.DatabaseErrors.Of("read_only").Inc()
 		return readOnly(err)
 	case mayPass(pg.Code):
-		metrics.DatabaseErrors.Of(kindOf(pg.Code)).Inc()
+		metrics.DatabaseErrors.Of(classify(pg.Code)).Inc()
 		return unavailable(err)
 	default:
 		return err
 	}
 }
 
-// kindOf returns what a monitor calls an error that may pass, by its code.
-func kindOf(state string) string {
+// classify returns what a monitor calls an error that may pass, by its code.
+func classify(state string) string {
 	switch {
 	case state == stateLockNotAvailable || strings.HasPrefix(state, "40"):
 		return "lock"

@@ -44,7 +44,8 @@ var sampleFigures = []figure{
 		func(s vitals.Sample) float64 { return float64(s.UnseenSessions) }),
 
 	byWord("jobs", "status", "Jobs by status.", func(s vitals.Sample) map[string]int64 { return s.Jobs },
-		"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved", "completed", "failed", "aborted", "archived"),
+		"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved", "completed", "failed", "aborted",
+		"archived"),
 	byWord("agents", "health", "Agents that nobody has ended, by health.", func(s vitals.Sample) map[string]int64 { return s.Agents }),
 	byWord("factories", "state", "Factories with an agent that lives, and those of which all agents are dead.",
 		func(s vitals.Sample) map[string]int64 { return s.Factories }),

@@ -43,8 +43,8 @@ func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordina
 	return GetCoordinatorStatus200JSONResponse{Active: status.Active, InstanceID: status.Holder, Term: status.Term,
 		ExpiresAt: utcOrNil(status.ExpiresAt), LastCycleAt: utcOrNil(status.LastCycleAt), CycleCount: status.Cycles,
 		Stats: status.Stats, JobsByStatus: counts(stats.ByStatus), AgentsByHealth: agents,
-		Transport: transportModel(s.Coordinator.Transport()), Servers: mapSlice(s.Servers.Live(), serverModel), Proofs: mapSlice(proofs, proofModel),
-		Losses: mapSlice(losses, lossModel)}, err
+		Transport: transportModel(s.Coordinator.Transport()), Servers: mapSlice(s.Servers.Live(), serverModel),
+		Proofs: mapSlice(proofs, proofModel), Losses: mapSlice(losses, lossModel)}, err
 }
 
 func serverModel(l servers.Server) LiveServer {

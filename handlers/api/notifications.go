@@ -44,19 +44,25 @@ type listedBrowser struct {
 }
 
 // GetNotifications returns what a person is told of.
-func (s *notificationHandlers) GetNotifications(ctx context.Context, _ GetNotificationsRequestObject) (GetNotificationsResponseObject, error) {
+func (s *notificationHandlers) GetNotifications(ctx context.Context, _ GetNotificationsRequestObject) (
+	GetNotificationsResponseObject, error,
+) {
 	set, err := s.Notify.Get(ctx, principal(ctx))
 	return GetNotifications200JSONResponse(set), err
 }
 
 // PutNotifications changes what is named of it.
-func (s *notificationHandlers) PutNotifications(ctx context.Context, r PutNotificationsRequestObject) (PutNotificationsResponseObject, error) {
+func (s *notificationHandlers) PutNotifications(ctx context.Context, r PutNotificationsRequestObject) (
+	PutNotificationsResponseObject, error,
+) {
 	set, err := s.Notify.Save(ctx, principal(ctx), *r.Body)
 	return PutNotifications200JSONResponse(set), err
 }
 
 // TestNotifications sends a message on every channel.
-func (s *notificationHandlers) TestNotifications(ctx context.Context, _ TestNotificationsRequestObject) (TestNotificationsResponseObject, error) {
+func (s *notificationHandlers) TestNotifications(ctx context.Context, _ TestNotificationsRequestObject) (
+	TestNotificationsResponseObject, error,
+) {
 	list, err := s.Notify.Test(ctx, principal(ctx))
 	answer := TestNotifications200JSONResponse{Items: []channelTest{}}
 	for _, c := range list {

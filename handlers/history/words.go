@@ -50,8 +50,9 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.WebhookCreated: "webhook made", eventlog.WebhookChanged: "webhook changed", eventlog.WebhookSecretRotated: "webhook secret",
 	eventlog.WebhookDisabled: "webhook off", eventlog.WebhookDeleted: "webhook deleted",
 	eventlog.LogLost: "log lost", eventlog.LossNoted: "loss noted",
-	eventlog.FleetStopped: "stopped", eventlog.FleetReleased: "released", eventlog.DispatchChanged: "dispatch", eventlog.NotificationsChanged: "notifications",
-	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
+	eventlog.FleetStopped: "stopped", eventlog.FleetReleased: "released", eventlog.DispatchChanged: "dispatch",
+	eventlog.NotificationsChanged: "notifications",
+	eventlog.FactoryDrained:       "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
 	eventlog.AgentEnded:    "ended",
@@ -263,7 +264,8 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.WebhookCreated, eventlog.WebhookChanged, eventlog.WebhookSecretRotated, eventlog.WebhookDeleted:
 		return ui.Say(ui.Name(said("url")))
 	case eventlog.WebhookDisabled:
-		return ui.Say(ui.Name(said("url")), ui.T(map[string]string{"gone": " says that it is gone", "failing": " took nothing for more than a day"}[said("reason")]))
+		return ui.Say(ui.Name(said("url")), ui.T(map[string]string{"gone": " says that it is gone",
+			"failing": " took nothing for more than a day"}[said("reason")]))
 	case eventlog.PoolSaved, eventlog.PoolDeleted:
 		return ui.Say(ui.Name(said("pool")))
 	case eventlog.FactoryDrained:

@@ -175,5 +175,6 @@ func (a *answer) result() *protocol.CallToolResult {
 			"reason": a.header.Get("X-Claim-Reason")}) // of texts
 		text = string(none)
 	}
-	return &protocol.CallToolResult{IsError: a.status >= http.StatusBadRequest, Content: []protocol.Content{&protocol.TextContent{Text: text}}}
+	return &protocol.CallToolResult{IsError: a.status >= http.StatusBadRequest,
+		Content: []protocol.Content{&protocol.TextContent{Text: text}}}
 }

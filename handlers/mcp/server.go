@@ -67,7 +67,7 @@ func New(d Deps) *Server {
 	s := &Server{Deps: &d, origin: http.NewCrossOriginProtection(), seats: quota.NewSeats(),
 		memory: quota.NewBudget(bodyBudget, bodyPatience), servers: map[string]*protocol.Server{}}
 	sdk := protocol.NewStreamableHTTPHandler(
-		func(r *http.Request) *protocol.Server { return callerOf(r.Context()).server },
+		func(r *http.Request) *protocol.Server { return findCaller(r.Context()).server },
 		&protocol.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxMessage,
 			// The edge checks the host's name, and knows by which others the server is reached.
 			DisableLocalhostProtection: true, PropagateRequestCancellation: true})
@@ -84,15 +84,15 @@ type caller struct {
 
 type callerKey struct{}
 
-// callerOf returns who sends the request of a context.
-func callerOf(ctx context.Context) *caller {
+// findCaller returns who sends the request of a context.
+func findCaller(ctx context.Context) *caller {
 	c, _ := ctx.Value(callerKey{}).(*caller)
 	return c
 }
 
 // tokenInfo hands the caller, who is known, to the tools.
 func tokenInfo(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
-	return &auth.TokenInfo{Extra: map[string]any{"caller": callerOf(ctx)}}, nil
+	return &auth.TokenInfo{Extra: map[string]any{"caller": findCaller(ctx)}}, nil
 }
 
 // ServeHTTP answers one message.
@@ -155,7 +155,7 @@ var methods = []string{"initialize", "notifications/initialized", "notifications
 
 // serverFor returns a server with the tools of a caller. There are as many as kinds of caller.
 func (s *Server) serverFor(who tenancy.Principal) *protocol.Server {
-	mine := toolsOf(who)
+	mine := listTools(who)
 	names := make([]string, 0, len(mine))
 	for _, t := range mine {
 		names = append(names, t.name)

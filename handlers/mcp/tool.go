@@ -35,8 +35,8 @@ type tool struct {
 	ends bool
 }
 
-// toolsOf returns those that a caller may use.
-func toolsOf(who tenancy.Principal) []*tool {
+// listTools returns those that a caller may use.
+func listTools(who tenancy.Principal) []*tool {
 	var mine []*tool
 	for _, t := range tools {
 		if t.kind == who.Kind && !slices.ContainsFunc(t.calls, func(id string) bool { return !who.Can(operations()[id].need) }) {

@@ -26,9 +26,10 @@ func readPages() reference {
 	if err != nil {
 		panic(fmt.Sprintf("openapi.yaml: %v", err))
 	}
-	all := reference{index: view.Index{Version: doc.Info.Version, Intro: paragraphs(doc.Info.Description)}, schemas: map[string]view.Schema{}}
+	all := reference{index: view.Index{Version: doc.Info.Version, Intro: paragraphs(doc.Info.Description)},
+		schemas: map[string]view.Schema{}}
 	for _, tag := range doc.Tags {
-		if calls := callsOf(doc, tag.Name); len(calls) > 0 {
+		if calls := listCalls(doc, tag.Name); len(calls) > 0 {
 			all.index.Groups = append(all.index.Groups, view.Group{Name: tag.Name, URL: links.APIGroup(tag.Name), Calls: calls})
 		}
 	}
@@ -50,8 +51,8 @@ func paragraphs(text string) (list []string) {
 // methods are in the order in which a path's calls are listed.
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}
 
-// callsOf returns the calls of a tag, by path.
-func callsOf(doc *openapi3.T, tag string) (list []view.Call) {
+// listCalls returns the calls of a tag, by path.
+func listCalls(doc *openapi3.T, tag string) (list []view.Call) {
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
 		item := doc.Paths.Find(path)
 		for _, method := range methods {
@@ -73,7 +74,7 @@ func callModel(doc *openapi3.T, tag, method, path string, item *openapi3.PathIte
 	}
 	for _, p := range params {
 		c.Parameters = append(c.Parameters, view.Field{Name: p.Value.Name, In: p.Value.In, Required: p.Value.Required,
-			Type: typeOf(p.Value.Schema), Text: oneLine(p.Value.Description), Limits: limits(p.Value.Schema.Value)})
+			Type: describeType(p.Value.Schema), Text: oneLine(p.Value.Description), Limits: limits(p.Value.Schema.Value)})
 	}
 	if o.RequestBody != nil {
 		c.Body = bodyModel(o.RequestBody.Value)
@@ -110,7 +111,7 @@ func tokens(o *openapi3.Operation) string {
 func bodyModel(b *openapi3.RequestBody) *view.Body {
 	m := &view.Body{Type: contentType(b.Content), Required: b.Required}
 	if json := b.Content["application/json"]; json != nil && json.Schema != nil && json.Schema.Ref == "" {
-		m.Fields = fieldsOf("", json.Schema.Value)
+		m.Fields = listFields("", json.Schema.Value)
 	}
 	return m
 }
@@ -119,7 +120,7 @@ func bodyModel(b *openapi3.RequestBody) *view.Body {
 func contentType(content openapi3.Content) view.Type {
 	for _, media := range []string{"application/json", "application/problem+json"} {
 		if json := content[media]; json != nil {
-			return typeOf(json.Schema)
+			return describeType(json.Schema)
 		}
 	}
 	return view.Type{Before: strings.Join(slices.Sorted(maps.Keys(content)), ", ")}

@@ -16,32 +16,32 @@ import (
 
 // schemaModel describes a named type.
 func schemaModel(name string, s *openapi3.Schema) view.Schema {
-	return view.Schema{Name: name, Text: oneLine(s.Description), Fields: fieldsOf("", s), Limits: limits(s),
-		Type: typeOf(&openapi3.SchemaRef{Value: s})}
+	return view.Schema{Name: name, Text: oneLine(s.Description), Fields: listFields("", s), Limits: limits(s),
+		Type: describeType(&openapi3.SchemaRef{Value: s})}
 }
 
-// fieldsOf returns the fields of an object; those of objects in it have both names.
-func fieldsOf(before string, s *openapi3.Schema) (list []view.Field) {
+// listFields returns the fields of an object; those of objects in it have both names.
+func listFields(before string, s *openapi3.Schema) (list []view.Field) {
 	for _, part := range s.AllOf {
-		list = append(list, fieldsOf(before, part.Value)...)
+		list = append(list, listFields(before, part.Value)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		of := s.Properties[name]
-		list = append(list, view.Field{Name: before + name, Required: slices.Contains(s.Required, name), Type: typeOf(of),
+		list = append(list, view.Field{Name: before + name, Required: slices.Contains(s.Required, name), Type: describeType(of),
 			Text: oneLine(of.Value.Description), Limits: limits(of.Value)})
 		inner, mark := of, "."
 		if of.Ref == "" && of.Value.Items != nil {
 			inner, mark = of.Value.Items, "[]."
 		}
 		if inner.Ref == "" && len(inner.Value.Properties) > 0 {
-			list = append(list, fieldsOf(before+name+mark, inner.Value)...)
+			list = append(list, listFields(before+name+mark, inner.Value)...)
 		}
 	}
 	return list
 }
 
-// typeOf returns the type of a value in words; a named one leads to its page.
-func typeOf(ref *openapi3.SchemaRef) view.Type {
+// describeType returns the type of a value in words; a named one leads to its page.
+func describeType(ref *openapi3.SchemaRef) view.Type {
 	if ref == nil || ref.Value == nil {
 		return view.Type{}
 	}
@@ -61,20 +61,20 @@ func plainType(s *openapi3.Schema) view.Type {
 	one := append(slices.Clone(s.OneOf), s.AnyOf...)
 	switch {
 	case len(s.AllOf) == 1:
-		return typeOf(s.AllOf[0])
+		return describeType(s.AllOf[0])
 	case len(one) > 0:
 		words := make([]string, len(one))
 		for i, ref := range one {
-			t := typeOf(ref)
+			t := describeType(ref)
 			words[i] = t.Before + t.Name + t.After
 		}
 		return view.Type{Before: strings.Join(words, " or ")}
 	case s.Items != nil:
-		of := typeOf(s.Items)
+		of := describeType(s.Items)
 		of.Before = "list of " + of.Before
 		return of
 	case s.AdditionalProperties.Schema != nil:
-		of := typeOf(s.AdditionalProperties.Schema)
+		of := describeType(s.AdditionalProperties.Schema)
 		of.Before = "by name, " + of.Before
 		return of
 	case s.Type == nil:

@@ -61,7 +61,8 @@ func describeMoved(j jobs.Job, from seen, events []eventlog.Event, now time.Time
 		return m
 	}
 	if commit := jobparts.ReadResult(j).Commit; !from.sameHead(j) {
-		m.Facts = append(m.Facts, ui.Say(ui.T("The link is about "), commitWord(from.head), ui.T("; what is handed in now is "), commitWord(commit), ui.T(".")))
+		m.Facts = append(m.Facts, ui.Say(ui.T("The link is about "), commitWord(from.head), ui.T("; what is handed in now is "),
+			commitWord(commit), ui.T(".")))
 	}
 	if from.version != j.Version {
 		m.Facts = append(m.Facts, ui.Text(fmt.Sprintf("It was version %d, it is version %d.", from.version, j.Version)))

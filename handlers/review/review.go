@@ -68,7 +68,8 @@ type place struct {
 // read reads the queue and the job of a place. A job that is no longer
 // there is left out.
 func (s site) read(ctx context.Context, r web.Request) (pageData, error) {
-	d := pageData{place: place{key: r.Query.Get("job"), after: r.Query.Get("after"), seen: readSeen(r.Query)}, now: r.Now(), canWrite: r.Who.Can(tenancy.WriteJobs)}
+	d := pageData{place: place{key: r.Query.Get("job"), after: r.Query.Get("after"), seen: readSeen(r.Query)}, now: r.Now(),
+		canWrite: r.Who.Can(tenancy.WriteJobs)}
 	var err error
 	if d.queue, err = s.Screens.ReviewQueue(ctx, r.Who, d.place.after); err != nil || d.place.key == "" {
 		return d, err

@@ -78,8 +78,8 @@ func (p *tokenPages) issuerRemove(c echo.Context, who tenancy.Principal) error {
 func issuerModels(list []issuers.Issuer) []view.TrustedIssuer {
 	all := make([]view.TrustedIssuer, 0, len(list))
 	for _, i := range list {
-		m := view.TrustedIssuer{Name: i.Name, ID: i.ID.String(), URL: i.Issuer, Audience: i.Audience, Limits: listLimits(i.Scope), Live: i.Live,
-			RemoveURL: links.IssuerRemove(i.Name)}
+		m := view.TrustedIssuer{Name: i.Name, ID: i.ID.String(), URL: i.Issuer, Audience: i.Audience, Limits: listLimits(i.Scope),
+			Live: i.Live, RemoveURL: links.IssuerRemove(i.Name)}
 		for _, c := range i.Claims {
 			m.Claims = append(m.Claims, c.Name+"="+c.Value)
 		}

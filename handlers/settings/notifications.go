@@ -67,7 +67,9 @@ func (p *notificationPages) notificationsSave(c echo.Context, who tenancy.Princi
 	return p.notificationsPage(c, who, http.StatusUnprocessableEntity, all, f)
 }
 
-func (p *notificationPages) notificationsPage(c echo.Context, who tenancy.Principal, status int, all notifications.Overview, f ui.Form) error {
+func (p *notificationPages) notificationsPage(c echo.Context, who tenancy.Principal, status int, all notifications.Overview,
+	f ui.Form,
+) error {
 	shell, err := p.shell(c, who, "Notifications", links.Notifications)
 	if err != nil {
 		return err
@@ -98,7 +100,8 @@ func (p *notificationPages) browserAdd(c echo.Context, who tenancy.Principal) er
 		return err
 	}
 	_, err = p.Notify.Subscribe(c.Request().Context(), who, notifications.Subscription{Endpoint: in.Get("endpoint"),
-		Keys: notifications.SubscriptionKeys{P256dh: in.Get("p256dh"), Auth: in.Get("auth")}, Browser: browserName(c.Request().UserAgent())})
+		Keys:    notifications.SubscriptionKeys{P256dh: in.Get("p256dh"), Auth: in.Get("auth")},
+		Browser: browserName(c.Request().UserAgent())})
 	if err != nil {
 		return err
 	}

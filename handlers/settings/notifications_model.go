@@ -51,7 +51,8 @@ func notificationFields() form.Table[notifications.Settings] {
 		form.Line("quiet_from", "From", 5, func(v *s) *string { return &v.QuietHours.From }).Also("quiet_hours.from"),
 		form.Line("quiet_to", "To", 5, func(v *s) *string { return &v.QuietHours.To }).Also("quiet_hours.to"),
 		form.Line("timezone", "Time zone", 64, func(v *s) *string { return &v.QuietHours.Timezone }).Also("quiet_hours.timezone"),
-		minutesField("digest_minutes", "Gather", "minutes; 0 tells at once", notifications.MaxDigestMinutes, func(v *s) *int { return &v.DigestMinutes }),
+		minutesField("digest_minutes", "Gather", "minutes; 0 tells at once", notifications.MaxDigestMinutes,
+			func(v *s) *int { return &v.DigestMinutes }),
 		minutesField("escalate_minutes", "After", "minutes; 0 is never", notifications.MaxEscalateMinutes,
 			func(v *s) *int { return &v.Escalate.Minutes }).Also("escalate.minutes"),
 		form.Choice("escalate_to", "Tell", func(v *s) *string { return &v.Escalate.To }).Also("escalate.to"))
@@ -76,8 +77,9 @@ func minutesField(name, label, note string, high int, at func(*notifications.Set
 // changeAll returns a change of all that the form has.
 func changeAll(s notifications.Settings) notifications.Change {
 	return notifications.Change{
-		Channels:   &notifications.ViaChange{Browser: &s.Channels.Browser, Email: &s.Channels.Email, Webhook: &s.Channels.Webhook},
-		On:         &notifications.OnChange{Review: &s.On.Review, Question: &s.On.Question, Failed: &s.On.Failed, Budget: &s.On.Budget, AgentDead: &s.On.AgentDead, Stopped: &s.On.Stopped},
+		Channels: &notifications.ViaChange{Browser: &s.Channels.Browser, Email: &s.Channels.Email, Webhook: &s.Channels.Webhook},
+		On: &notifications.OnChange{Review: &s.On.Review, Question: &s.On.Question, Failed: &s.On.Failed,
+			Budget: &s.On.Budget, AgentDead: &s.On.AgentDead, Stopped: &s.On.Stopped},
 		QuietHours: &s.QuietHours, DigestMinutes: &s.DigestMinutes, Escalate: &s.Escalate, WebhookURL: &s.WebhookURL,
 	}
 }
@@ -106,12 +108,14 @@ func notificationsModel(all notifications.Overview, who tenancy.Principal, f ui.
 		m.Channels = append(m.Channels, one)
 	}
 	for _, b := range all.Browsers {
-		m.Browsers = append(m.Browsers, view.NotificationBrowser{ID: b.ID.String(), Name: b.Name, Since: ui.Date(b.Since), Outdated: b.Outdated})
+		m.Browsers = append(m.Browsers, view.NotificationBrowser{ID: b.ID.String(), Name: b.Name, Since: ui.Date(b.Since),
+			Outdated: b.Outdated})
 	}
 	return m
 }
 
-var channelNames = map[notifications.Channel]string{notifications.Browser: "browser", notifications.Email: "e-mail", notifications.Webhook: "webhook"}
+var channelNames = map[notifications.Channel]string{notifications.Browser: "browser", notifications.Email: "e-mail",
+	notifications.Webhook: "webhook"}
 
 // testToast says how each channel did.
 func testToast(list []notifications.ChannelState) ui.Toast {

@@ -18,7 +18,8 @@ func New(s *web.Site) *Pages { return &Pages{s} }
 
 // Routes returns the pages and actions, each with the permission it needs.
 func (p *Pages) Routes() []web.Route {
-	return slices.Concat((&accountPages{p}).routes(), (&notificationPages{p}).routes(), (&workspacePages{p}).routes(), (&memberPages{p}).routes(),
+	return slices.Concat((&accountPages{p}).routes(), (&notificationPages{p}).routes(), (&workspacePages{p}).routes(),
+		(&memberPages{p}).routes(),
 		(&productPages{p}).routes(), (&dispatchPages{p}).routes(), (&tokenPages{p}).routes(), (&webhookPages{p}).routes(),
 		(&recordPages{p}).routes())
 }

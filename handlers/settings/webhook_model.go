@@ -35,7 +35,7 @@ var webhookFields = form.Table[webhookInput]{
 	form.Line("version", "", 0, func(in *webhookInput) *string { return &in.version }),
 }
 
-func webhookInputOf(w webhooks.Webhook) webhookInput {
+func readWebhookInput(w webhooks.Webhook) webhookInput {
 	return webhookInput{url: w.URL, types: w.Types, products: w.Products, version: strconv.Itoa(w.Version)}
 }
 
@@ -105,7 +105,8 @@ func webhookModel(w webhooks.Webhook, list []webhooks.Delivery, status webhooks.
 	m := view.WebhookPage{Webhook: webhookRow(w, now), EditURL: links.WebhookEdit(id), TestURL: links.WebhookAction(id, "test"),
 		RotateURL: links.WebhookAction(id, "rotate"), DeleteURL: links.WebhookAction(id, "delete"), FormKey: ids.New().String(),
 		Made: ui.Day(w.CreatedAt), By: w.CreatedBy,
-		Empty: ui.Empty{Title: "There is no delivery", Text: "The next event of its types comes here. A test shows at once whether the receiver answers."}}
+		Empty: ui.Empty{Title: "There is no delivery",
+			Text: "The next event of its types comes here. A test shows at once whether the receiver answers."}}
 	if w.State == webhooks.Active {
 		m.PauseURL = links.WebhookAction(id, "pause")
 	} else {
@@ -129,14 +130,15 @@ func webhookModel(w webhooks.Webhook, list []webhooks.Delivery, status webhooks.
 
 // deliveryStates are the words and the pill of each state.
 var deliveryStates = map[webhooks.DeliveryState][2]string{
-	webhooks.Pending: {"Pending", "st-waiting"}, webhooks.Delivered: {"Delivered", "st-completed"}, webhooks.Failed: {"Failed", "st-failed"},
-	webhooks.Skipped: {"Left out", "st-archived"},
+	webhooks.Pending: {"Pending", "st-waiting"}, webhooks.Delivered: {"Delivered", "st-completed"},
+	webhooks.Failed: {"Failed", "st-failed"}, webhooks.Skipped: {"Left out", "st-archived"},
 }
 
 func deliveryModel(d webhooks.Delivery, now time.Time) view.Delivery {
 	words := deliveryStates[d.State]
 	m := view.Delivery{ID: d.ID.String(), Type: d.Type, Job: d.Job, State: words[0], Class: words[1], Error: d.Error, Response: d.Answer,
-		Body: d.Body, Tries: ui.Count(d.Tries), When: ui.Ago(d.CreatedAt, now), AgainURL: links.Redeliver(d.WebhookID.String(), d.ID.String())}
+		Body: d.Body, Tries: ui.Count(d.Tries), When: ui.Ago(d.CreatedAt, now),
+		AgainURL: links.Redeliver(d.WebhookID.String(), d.ID.String())}
 	if d.Job != "" {
 		m.JobURL = links.Job(d.Job)
 	}

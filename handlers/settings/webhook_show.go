@@ -89,7 +89,7 @@ func (p *webhookPages) webhookEdit(c echo.Context, who tenancy.Principal) error 
 	if err != nil {
 		return err
 	}
-	return p.webhookForm(c, who, http.StatusOK, webhookFields.Fill(webhookInputOf(w)), &w)
+	return p.webhookForm(c, who, http.StatusOK, webhookFields.Fill(readWebhookInput(w)), &w)
 }
 
 // webhookForm answers with the form of a webhook, or of a new one.

@@ -28,7 +28,8 @@ var timelineGroups = []history.Group{
 	{Name: "agents", Label: "Agents", Types: []eventlog.Type{"agent.*", "provider.*"}},
 	{Name: "factories", Label: "Factories", Types: []eventlog.Type{"factory.*", "fleet.*"}},
 	{Name: "products", Label: "Products", Types: []eventlog.Type{"product.*"}},
-	{Name: "settings", Label: "Settings", Types: []eventlog.Type{"workspace.*", "member.*", "invitation.*", "account.*", "token.*", "webhook.*",
+	{Name: "settings", Label: "Settings", Types: []eventlog.Type{"workspace.*", "member.*", "invitation.*", "account.*", "token.*",
+		"webhook.*",
 		"key.*", "dispatch.*", "notifications.*"}},
 }
 

@@ -13,12 +13,14 @@ var (
 	connectionsDesc = metrics.Desc("database_connections", "Connections of this server's pool, by state.", "state")
 	mostDesc        = metrics.Desc("database_connections_max", "Connections that this server's pool may have.")
 	waitsDesc       = metrics.Desc("database_connection_waits_total", "Transactions of this server that waited for a free connection.")
-	waitedDesc      = metrics.Desc("database_connection_wait_seconds_total", "Time that transactions of this server waited for a free connection.")
-	connectedDesc   = metrics.Desc("transport_connected", "Whether wake-ups of other servers reach this one: 1 or 0.", "transport")
-	infoDesc        = metrics.Desc("build_info", "The version of this server; always 1.", "version")
-	backupDesc      = metrics.Desc("backup_age_seconds", "Age of the newest backup that this server's database has of itself.")
-	archivedDesc    = metrics.Desc("archive_age_seconds", "How long ago everything that was committed was archived.")
-	problemDesc     = metrics.Desc("backup_problem", "Whether something keeps backups from being made, or the log from being archived: 1 or 0.")
+	waitedDesc      = metrics.Desc("database_connection_wait_seconds_total",
+		"Time that transactions of this server waited for a free connection.")
+	connectedDesc = metrics.Desc("transport_connected", "Whether wake-ups of other servers reach this one: 1 or 0.", "transport")
+	infoDesc      = metrics.Desc("build_info", "The version of this server; always 1.", "version")
+	backupDesc    = metrics.Desc("backup_age_seconds", "Age of the newest backup that this server's database has of itself.")
+	archivedDesc  = metrics.Desc("archive_age_seconds", "How long ago everything that was committed was archived.")
+	problemDesc   = metrics.Desc("backup_problem",
+		"Whether something keeps backups from being made, or the log from being archived: 1 or 0.")
 )
 
 // processFigures are the figures of this process that are read when they are wanted, without the

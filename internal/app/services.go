@@ -155,8 +155,8 @@ func Build(d *db.DB, o Options) *Services {
 	s.Budgets = budgets.NewService(d, wake, s.Dispatch)
 	o.Webhooks.Instance = name
 	s.Webhooks = webhooks.NewService(d, wake, s.Vault, s.Events, o.Webhooks, o.Log)
-	s.Notify = notifications.New(d, wake, notifications.Options{Key: o.Key, Earlier: o.Earlier, PublicURL: cmp.Or(o.ReachedAt, o.PublicURL), Mail: o.Mail,
-		Allow: o.Webhooks.Allow, Log: o.Log})
+	s.Notify = notifications.New(d, wake, notifications.Options{Key: o.Key, Earlier: o.Earlier,
+		PublicURL: cmp.Or(o.ReachedAt, o.PublicURL), Mail: o.Mail, Allow: o.Webhooks.Allow, Log: o.Log})
 	s.Coordinator = coordinator.New(d, name, coordinator.Work{
 		Recovery:  s.Dispatch,
 		Promotion: s.Dispatch,
@@ -208,8 +208,8 @@ func (s *Services) Pages() handlers.Deps {
 
 // API returns what the API needs of the services.
 func (s *Services) API() api.Deps {
-	return api.Deps{Tokens: s.Accounts.Tokens, Issuers: s.Accounts.Issuers, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
-		Fleet: s.Fleet, Pools: s.Pools,
+	return api.Deps{Tokens: s.Accounts.Tokens, Issuers: s.Accounts.Issuers, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs,
+		JobSearch: s.JobSearch, Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,
 		Blobs: s.Blobs, Webhooks: s.Webhooks, Notify: s.Notify, Wake: s.Wake, Log: s.log}

@@ -24,8 +24,8 @@ type Loop struct {
 	failures prometheus.Counter
 }
 
-// LoopOf returns what counts the cycles of the loop of that name, a fixed word.
-func LoopOf(name string) Loop {
+// NewLoop returns what counts the cycles of the loop of that name, a fixed word.
+func NewLoop(name string) Loop {
 	return Loop{loopTimes.WithLabelValues(name), loopFailures.WithLabelValues(name)}
 }
 

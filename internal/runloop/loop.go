@@ -47,7 +47,7 @@ func Run(ctx context.Context, log *slog.Logger, loops ...Loop) error {
 }
 
 func (l Loop) run(ctx context.Context, log *slog.Logger) {
-	outcomes, cycles := reporter{log: log}, metrics.LoopOf(l.Name)
+	outcomes, cycles := reporter{log: log}, metrics.NewLoop(l.Name)
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := l.cycle(ctx)

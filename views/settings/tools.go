@@ -44,7 +44,8 @@ func (m Tools) cursor() string {
 
 // worker returns the line that gives Claude Code the tools of the agent that was registered.
 func (m Tools) worker() []string {
-	return []string{"claude mcp add --transport http --scope user fleetboard-worker " + ui.ShellWord(m.URL) + ` --header "Authorization: Bearer $agent_token"`}
+	return []string{"claude mcp add --transport http --scope user fleetboard-worker " + ui.ShellWord(m.URL) +
+		` --header "Authorization: Bearer $agent_token"`}
 }
 
 // by says who called last.

@@ -101,7 +101,8 @@ func (r Rule) checkClaims(p fault.Problems) {
 		}
 		seen[c.Name] = true
 	}
-	if needs := shared[strings.TrimSuffix(r.Issuer, "/")]; needs != nil && !slices.ContainsFunc(needs, func(n string) bool { return seen[n] }) {
+	if needs := shared[strings.TrimSuffix(r.Issuer, "/")]; needs != nil &&
+		!slices.ContainsFunc(needs, func(n string) bool { return seen[n] }) {
 		p.Add("claims", "This issuer signs for everybody, and names there can be taken by others: add %s.", strings.Join(needs, " or "))
 	}
 }

@@ -343,7 +343,8 @@ func jobFail(c *cli) *cobra.Command {
 	cmd.Flags().StringVarP(&reason, "error", "m", "", "what went wrong")
 	cmd.Flags().StringVar(&kind, "kind", "other", "`kind` of failure, as checks_failed or timeout")
 	cmd.Flags().BoolVar(&retryable, "retryable", false, "it is worth trying again")
-	cmd.Flags().IntVar(&after, "retry-after", 0, "with --kind rate_limited: for how many `seconds` the provider takes no requests, 1 to 86400")
+	cmd.Flags().IntVar(&after, "retry-after", 0,
+		"with --kind rate_limited: for how many `seconds` the provider takes no requests, 1 to 86400")
 	cmd.Flags().StringVar(&provider, "provider", "", "with --kind rate_limited: `name` of the provider; by default the agent's")
 	return cmd
 }

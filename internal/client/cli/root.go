@@ -88,9 +88,10 @@ func (c *cli) root() *cobra.Command {
 	root.SetHelpCommand(helpCommand(c))
 	root.AddCommand(factory{c}.workerCommand(), c.mcpCommand(), c.simCommand(), c.demoCommand(), c.scalerCommand())
 	root.AddCommand(versionCommand(c), loginCommand(c), logoutCommand(c), contextCommand(c), exitCodesTopic(),
-		jobCommand(c), backlogCommand(c), eventsCommand(c), budgetCommand(c), factoryCommand(c), poolCommand(c), issuerCommand(c), webhookCommand(c), stopCommand(c),
-		releaseCommand(c), dispatchCommand(c), notificationsCommand(c), agentCommand(c), productCommand(c), messageCommand(c), busCommand(c),
-		blobCommand(c), importCommand(c), doctorCommand(c), coordinatorCommand(c))
+		jobCommand(c), backlogCommand(c), eventsCommand(c), budgetCommand(c), factoryCommand(c), poolCommand(c), issuerCommand(c),
+		webhookCommand(c), stopCommand(c),
+		releaseCommand(c), dispatchCommand(c), notificationsCommand(c), agentCommand(c), productCommand(c), messageCommand(c),
+		busCommand(c), blobCommand(c), importCommand(c), doctorCommand(c), coordinatorCommand(c))
 	root.AddCommand(c.verbsBelow("")...)
 	c.completeFlags(root)
 	addExamples(root)

@@ -39,7 +39,8 @@ var verbs = []verb{
 	{"coordinator", "note-losses", "Say that what the database lacks of the log is known", "noteLosses", nil,
 		showAll((*api.Client).NoteLosses, printNoted)},
 
-	{"notifications", "show", "Show what you are told of", "getNotifications", nil, showAll((*api.Client).GetNotifications, printNotifications)},
+	{"notifications", "show", "Show what you are told of", "getNotifications", nil,
+		showAll((*api.Client).GetNotifications, printNotifications)},
 	{"notifications", "test", "Send yourself a message on every channel that is on", "testNotifications", nil,
 		showAll((*api.Client).TestNotifications, printNotificationTest)},
 	{"notifications", "browsers", "List the browsers that show your messages", "listBrowsers", nil,
@@ -79,7 +80,8 @@ var verbs = []verb{
 	{"factory", "remove FACTORY…", "Forget factories whose agents are all dead", "removeFactory", nil,
 		doEach("The factory %s is gone.\n", (*api.Client).RemoveFactory)},
 
-	{"issuer", "list", "List the issuers whose tokens register agents", "listIssuers", nil, showAll((*api.Client).ListIssuers, printIssuers)},
+	{"issuer", "list", "List the issuers whose tokens register agents", "listIssuers", nil,
+		showAll((*api.Client).ListIssuers, printIssuers)},
 	{"issuer", "show ISSUER", "Show a trusted issuer", "getIssuer", nil, showOne((*api.Client).GetIssuer, printIssuer)},
 	{"issuer", "remove ISSUER…", "Trust issuers no longer; their agents are cut off", "deleteIssuer", nil,
 		doEach("The issuer %s is trusted no longer.\n", (*api.Client).DeleteIssuer)},
@@ -97,8 +99,10 @@ var verbs = []verb{
 	{"webhook", "deliveries ID", "List what was sent to a webhook, the newest first", "listWebhookDeliveries",
 		slices.Concat([]flag{{"status", "status", "with this `status`: pending, delivered, failed or skipped", nil}}, pages),
 		listBelow((*api.Client).ListWebhookDeliveries, printWebhookDeliveries)},
-	{"webhook", "test ID", "Send a message to a webhook, once", "testWebhook", nil, showOne((*api.Client).TestWebhook, printWebhookDelivery)},
-	{"webhook", "redeliver DELIVERY…", "Send deliveries once more", "redeliver", nil, showEach((*api.Client).Redeliver, printWebhookDelivery)},
+	{"webhook", "test ID", "Send a message to a webhook, once", "testWebhook", nil,
+		showOne((*api.Client).TestWebhook, printWebhookDelivery)},
+	{"webhook", "redeliver DELIVERY…", "Send deliveries once more", "redeliver", nil,
+		showEach((*api.Client).Redeliver, printWebhookDelivery)},
 	{"webhook", "remove ID…", "Take webhooks away, with their deliveries", "deleteWebhook", nil,
 		doEach("The webhook %s is gone.\n", (*api.Client).DeleteWebhook)},
 

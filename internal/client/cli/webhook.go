@@ -25,7 +25,8 @@ func printWebhooks(s *screen, w io.Writer, reply api.WebhookList) {
 	}
 	t := s.table("ID", "STATE", "EVENTS", "PRODUCTS", "PENDING", "DELIVERED", "URL").narrows("URL")
 	for _, h := range reply.Items {
-		t.row(h.ID, string(h.State), strings.Join(h.Types, ", "), strings.Join(h.Products, ", "), h.Pending, s.agoOrEmpty(h.DeliveredAt), h.URL)
+		t.row(h.ID, string(h.State), strings.Join(h.Types, ", "), strings.Join(h.Products, ", "), h.Pending,
+			s.agoOrEmpty(h.DeliveredAt), h.URL)
 	}
 	t.print(w)
 }

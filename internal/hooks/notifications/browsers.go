@@ -4,19 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
-	"github.com/fleetboard/fleetboard/db/vault"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
-
-func pushPlace(workspace, id ids.ID) vault.Place {
-	return vault.Place{Table: "push_subscription", Column: "sealed", Workspace: workspace, Row: id}
-}
 
 // Subscribe has a browser show a person's messages, and returns its id. The oldest gives way where
 // there are too many. Faults: Forbidden; Validation.
@@ -41,8 +34,7 @@ func (s *Service) Subscribe(ctx context.Context, who tenancy.Principal, sub Subs
 		if err := q.NamedLock(ctx, tx, "notifications:"+who.Workspace.String()); err != nil {
 			return err
 		}
-		if err := q.PushSubscriptionSave(ctx, tx, dbsqlc.PushSubscriptionSaveParams{WorkspaceID: who.Workspace, ID: id, AccountID: who.Account,
-			EndpointHash: hash[:], Sealed: s.ring.Seal(pushPlace(who.Workspace, id), plain), ServerKey: s.pusher.keys.public, Browser: name}); err != nil {
+		if err := s.saveBrowserTx(ctx, tx, who, id, hash[:], plain, name); err != nil {
 			return err
 		}
 		return q.PushSubscriptionTrim(ctx, tx, who.Workspace, who.Account, MaxBrowsers)
@@ -76,19 +68,4 @@ func (s *Service) forget(ctx context.Context, who tenancy.Principal, do func(tx 
 		}
 		return err
 	})
-}
-
-// browsers returns a person's browsers.
-func (s *Service) browsers(ctx context.Context, workspace, account ids.ID) (list []browser, err error) {
-	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
-		rows, err := q.PushSubscriptions(ctx, tx, workspace, account)
-		list, err = db.Map(rows, err, func(r dbsqlc.PushSubscriptionsRow) browser {
-			b := browser{id: r.ID, serverKey: r.ServerKey}
-			plain, _, err := s.ring.Open(pushPlace(workspace, r.ID), r.Sealed)
-			b.unread = errors.Join(err, json.Unmarshal(plain, &b.sub)) != nil
-			return b
-		})
-		return err
-	})
-	return list, err
 }

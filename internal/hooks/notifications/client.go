@@ -75,7 +75,8 @@ func newClient(allowed []netip.Prefix) *http.Client {
 func checkAddress(text string, schemes ...string) string {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil || u.Opaque != "" || u.Hostname() == "" || len(text) > MaxURL || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case err != nil || u.Opaque != "" || u.Hostname() == "" || len(text) > MaxURL ||
+		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "It must be an address like https://hooks.example.com/me."
 	case !slices.Contains(schemes, u.Scheme):
 		return "It must begin with " + strings.Join(schemes, ":// or ") + "://."

@@ -43,7 +43,8 @@ type hookDecision struct {
 }
 
 func (s *Service) hookBody(p parcel, at time.Time) ([]byte, error) {
-	b := hookBody{Type: "notification", Timestamp: at.UTC(), Data: hookData{Workspace: p.space, Text: p.subject(), Decisions: []hookDecision{}}}
+	b := hookBody{Type: "notification", Timestamp: at.UTC(), Data: hookData{Workspace: p.space, Text: p.subject(),
+		Decisions: []hookDecision{}}}
 	for _, i := range p.items {
 		state := "open"
 		if i.closed {

@@ -28,7 +28,8 @@ type MailServer struct {
 // which needs STARTTLS unless it says tls=none, or smtps:// for TLS from the start. Errors name no secret.
 func ParseMailServer(text string) (*MailServer, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" || strings.Trim(u.Path, "/") != "" || u.Fragment != "" {
+	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" || strings.Trim(u.Path, "/") != "" ||
+		u.Fragment != "" {
 		return nil, errors.New("must be an address like smtp://user:password@mail.example.com:587?from=fleet@example.com, or smtps://…")
 	}
 	s := &MailServer{host: u.Hostname(), port: 587, user: u.User.Username(), implicitTLS: u.Scheme == "smtps"}
@@ -80,7 +81,8 @@ func (m *MailServer) client() (*gomail.Client, error) {
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
 	}
 	if m.user != "" {
-		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(m.user), gomail.WithPassword(m.password))
+		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(m.user),
+			gomail.WithPassword(m.password))
 	}
 	return gomail.NewClient(m.host, options...)
 }

@@ -2,14 +2,12 @@ package notifications
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -38,41 +36,10 @@ func (s *Service) Get(ctx context.Context, who tenancy.Principal) (set Settings,
 	return set, err
 }
 
-func (s *Service) settingsTx(ctx context.Context, tx db.Tx, who tenancy.Principal) (set Settings, members []Member, err error) {
-	if members, err = membersTx(ctx, tx, who.Workspace); err != nil {
-		return set, nil, err
-	}
-	row, err := q.NotificationSetting(ctx, tx, who.Workspace, who.Account)
-	set = Default()
-	if found, err := db.Found(err); !found {
-		return set, members, err
-	}
-	set = Settings{Channels: viaOf(typed[Channel](row.Channels)), On: onOf(typed[Kind](row.Kinds)),
-		QuietHours: Quiet{Timezone: row.Timezone}, DigestMinutes: row.DigestMinutes,
-		WebhookURL: s.openHook(who.Workspace, who.Account, row.WebhookSealed)}
-	if row.QuietFrom != nil && row.QuietTo != nil {
-		set.QuietHours.From, set.QuietHours.To = clockText(*row.QuietFrom), clockText(*row.QuietTo)
-	}
-	for _, m := range members {
-		if row.EscalateTo != nil && m.ID == *row.EscalateTo {
-			set.Escalate = Escalation{row.EscalateMinutes, m.Email}
-		}
-	}
-	if set.WebhookURL != "" {
-		set.WebhookSecret = "whsec_" + base64.StdEncoding.EncodeToString(s.hookSecret(who.Workspace, who.Account, set.WebhookURL))
-	}
-	return set, members, nil
-}
-
 // Member is whom a person can hand on to.
 type Member struct {
 	ID          ids.ID
 	Name, Email string
-}
-
-func membersTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Member, error) {
-	rows, err := q.NotificationMembers(ctx, tx, workspace)
-	return db.Map(rows, err, func(r dbsqlc.NotificationMembersRow) Member { return Member{r.AccountID, r.Name, r.Email} })
 }
 
 // Save changes what the change names, and returns all. Faults: Forbidden; Validation by field.
@@ -90,7 +57,7 @@ func (s *Service) Save(ctx context.Context, who tenancy.Principal, c Change) (af
 			return err
 		}
 		after = c.apply(before)
-		row, err := s.rowOf(who, after, members)
+		meant, err := after.check(who, members)
 		if err != nil {
 			return err
 		}
@@ -98,7 +65,7 @@ func (s *Service) Save(ctx context.Context, who tenancy.Principal, c Change) (af
 		if changed = len(facts) > 0; !changed {
 			return nil
 		}
-		if err := q.NotificationSettingSave(ctx, tx, row); err != nil {
+		if err := s.saveSettingTx(ctx, tx, who, after, meant); err != nil {
 			return err
 		}
 		if err := eventlog.RecordTx(ctx, tx, who, eventlog.NotificationsChanged, nil, facts...); err != nil {
@@ -116,29 +83,32 @@ func (s *Service) Save(ctx context.Context, who tenancy.Principal, c Change) (af
 	return after, nil
 }
 
-// rowOf returns the settings as they are stored, or what is wrong with them.
-func (s *Service) rowOf(who tenancy.Principal, set Settings, members []Member) (dbsqlc.NotificationSettingSaveParams, error) {
-	row := dbsqlc.NotificationSettingSaveParams{WorkspaceID: who.Workspace, AccountID: who.Account, Channels: texts(set.Channels.list()),
-		Kinds: texts(set.On.list()), Timezone: set.QuietHours.Timezone, DigestMinutes: set.DigestMinutes, EscalateMinutes: set.Escalate.Minutes}
-	p := fault.Problems{}
-	set.checkQuiet(p, &row)
-	p.Number("digest_minutes", set.DigestMinutes, 0, MaxDigestMinutes)
-	p.Number("escalate.minutes", set.Escalate.Minutes, 0, MaxEscalateMinutes)
-	set.checkNext(p, who, members, &row)
-	switch {
-	case set.WebhookURL != "":
-		if why := checkAddress(set.WebhookURL, "https", "http"); why != "" {
-			p.Add("webhook_url", "%s", why)
-		}
-		row.WebhookShown = oneLine(shown(set.WebhookURL), 300)
-		row.WebhookSealed = s.ring.Seal(hookPlace(who.Workspace, who.Account), []byte(set.WebhookURL))
-	case set.Channels.Webhook:
-		p.Add("webhook_url", "It must be the address of your webhook, since that is switched on.")
-	}
-	return row, p.Err()
+// meaning is what the texts of settings mean: the minutes of a day at which quiet hours begin and end,
+// and who is told next; nil for none.
+type meaning struct {
+	from, to *int
+	next     *ids.ID
 }
 
-func (s Settings) checkQuiet(p fault.Problems, row *dbsqlc.NotificationSettingSaveParams) {
+// check returns what settings mean, or what is wrong with them.
+func (s Settings) check(who tenancy.Principal, members []Member) (m meaning, err error) {
+	p := fault.Problems{}
+	s.checkQuiet(p, &m)
+	p.Number("digest_minutes", s.DigestMinutes, 0, MaxDigestMinutes)
+	p.Number("escalate.minutes", s.Escalate.Minutes, 0, MaxEscalateMinutes)
+	s.checkNext(p, who, members, &m)
+	switch {
+	case s.WebhookURL != "":
+		if why := checkAddress(s.WebhookURL, "https", "http"); why != "" {
+			p.Add("webhook_url", "%s", why)
+		}
+	case s.Channels.Webhook:
+		p.Add("webhook_url", "It must be the address of your webhook, since that is switched on.")
+	}
+	return m, p.Err()
+}
+
+func (s Settings) checkQuiet(p fault.Problems, m *meaning) {
 	h := s.QuietHours
 	if _, err := time.LoadLocation(h.Timezone); err != nil || h.Timezone == "Local" || len(h.Timezone) > 64 {
 		p.Add("quiet_hours.timezone", "It must be the name of a time zone like Europe/Berlin.")
@@ -157,10 +127,10 @@ func (s Settings) checkQuiet(p fault.Problems, row *dbsqlc.NotificationSettingSa
 	if ok && fine && from == to {
 		p.Add("quiet_hours.to", "It must be another time than the beginning.")
 	}
-	row.QuietFrom, row.QuietTo = &from, &to
+	m.from, m.to = &from, &to
 }
 
-func (s Settings) checkNext(p fault.Problems, who tenancy.Principal, members []Member, row *dbsqlc.NotificationSettingSaveParams) {
+func (s Settings) checkNext(p fault.Problems, who tenancy.Principal, members []Member, m *meaning) {
 	to := strings.ToLower(strings.TrimSpace(s.Escalate.To))
 	switch {
 	case to == "" && s.Escalate.Minutes != 0:
@@ -169,9 +139,9 @@ func (s Settings) checkNext(p fault.Problems, who tenancy.Principal, members []M
 	case s.Escalate.Minutes == 0:
 		p.Add("escalate.minutes", "It must be at least 1 where somebody is named.")
 	default:
-		for _, m := range members {
-			if m.Email == to && m.ID != who.Account {
-				row.EscalateTo = &m.ID
+		for _, one := range members {
+			if one.Email == to && one.ID != who.Account {
+				m.next = &one.ID
 				return
 			}
 		}
@@ -259,17 +229,10 @@ func (s *Service) Overview(ctx context.Context, who tenancy.Principal) (o Overvi
 				o.Members = append(o.Members, m)
 			}
 		}
-		rows, err := q.NotificationChannels(ctx, tx, who.Workspace, who.Account)
-		o.Channels, err = db.Map(rows, err, func(r dbsqlc.NotificationChannelsRow) ChannelState {
-			return ChannelState{Channel(r.Channel), r.SentAt, r.FailingSince, r.Error}
-		})
-		if err != nil {
+		if o.Channels, err = channelsTx(ctx, tx, who); err != nil {
 			return err
 		}
-		browsers, err := q.PushSubscriptions(ctx, tx, who.Workspace, who.Account)
-		o.Browsers, err = db.Map(browsers, err, func(r dbsqlc.PushSubscriptionsRow) BrowserState {
-			return BrowserState{ID: r.ID, Name: r.Browser, Since: r.CreatedAt, Outdated: r.ServerKey != s.pusher.keys.public}
-		})
+		o.Browsers, err = s.browserStatesTx(ctx, tx, who)
 		return err
 	})
 	return o, err

@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
-	"github.com/fleetboard/fleetboard/internal/jobs/status"
 )
 
 const (
@@ -22,8 +22,10 @@ const (
 	takeAtOnce  = 200
 	takeFor     = 2 * time.Minute
 	sendTimeout = 15 * time.Second
-	// senders is how many messages are sent at once.
-	senders = 8
+	// senders is how many messages of a workspace are sent at once on a channel, workspacesAtOnce how many
+	// workspaces are looked after at once.
+	senders          = 8
+	workspacesAtOnce = 32
 	// maxTries is how often a message is tried, the last time a day after the first.
 	maxTries = 10
 	maxError = 200 // characters
@@ -73,14 +75,23 @@ func (s *Service) Send(ctx context.Context) (total int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("workspaces with messages that are due: %w", err)
 	}
-	for _, workspace := range list {
-		n, failed := s.sendWorkspace(ctx, workspace)
-		total += n
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("messages of %s: %w", workspace, failed))
-		}
+	// Several at once: the slow receivers of one workspace hold up no other.
+	var busy errgroup.Group
+	busy.SetLimit(workspacesAtOnce)
+	counts, faults := make([]int, len(list)), make([]error, len(list))
+	for i, workspace := range list {
+		busy.Go(func() error {
+			if counts[i], faults[i] = s.sendWorkspace(ctx, workspace); faults[i] != nil {
+				faults[i] = fmt.Errorf("messages of %s: %w", workspace, faults[i])
+			}
+			return nil
+		})
 	}
-	return total, err
+	_ = busy.Wait() // each has its own error
+	for _, n := range counts {
+		total += n
+	}
+	return total, errors.Join(faults...)
 }
 
 func (s *Service) sendWorkspace(ctx context.Context, workspace ids.ID) (n int, err error) {
@@ -120,22 +131,21 @@ func (s *Service) sendWorkspace(ctx context.Context, workspace ids.ID) (n int, e
 
 // takeTx takes what is due, and makes parcels of it.
 func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]parcel, error) {
-	rows, err := q.NotificationTake(ctx, tx, int(takeFor.Seconds()), workspace, takeAtOnce)
-	if err != nil || len(rows) == 0 {
+	due, err := dueTx(ctx, tx, workspace)
+	if err != nil || len(due) == 0 {
 		return nil, err
 	}
 	people, _, err := peopleTx(ctx, tx, workspace)
 	if err != nil {
 		return nil, err
 	}
-	versions, err := versionsTx(ctx, tx, workspace, rows)
+	heads, err := headsTx(ctx, tx, workspace, due)
 	if err != nil {
 		return nil, err
 	}
 	groups := map[string][]item{}
-	for _, r := range rows {
-		i := toItem(r)
-		to := people[r.AccountID]
+	for _, i := range due {
+		to := people[i.Account]
 		if !slices.Contains(to.channels, i.Channel) || !to.may(i.decision.kind) {
 			if err := forgetTx(ctx, tx, workspace, i, nil); err != nil {
 				return nil, err
@@ -143,16 +153,13 @@ func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]par
 			continue
 		}
 		i.url = s.link(i.decision.path)
-		if v, known := versions[deref(r.JobID)]; known && i.decision.kind == Review && v.Status == string(status.InReview) {
-			i.url += "&version=" + fmt.Sprint(v.Version)
-			if v.Head != "" {
-				i.url += "&head=" + escape(v.Head)
-			}
+		if job := i.decision.job; job != nil && i.decision.kind == Review {
+			i.url += heads[*job]
 		}
 		if i.fromID != nil {
 			i.from = cmp.Or(people[*i.fromID].name, "somebody")
 		}
-		k := r.AccountID.String() + " " + r.Channel
+		k := i.Account.String() + " " + string(i.Channel)
 		if i.closed && i.Channel == Browser {
 			k += " " + i.Decision // each replaces its own
 		}
@@ -171,35 +178,6 @@ func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]par
 		list = append(list, p)
 	}
 	return list, nil
-}
-
-func deref(id *ids.ID) ids.ID {
-	if id == nil {
-		return ids.Nil
-	}
-	return *id
-}
-
-func versionsTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []dbsqlc.NotificationTakeRow) (map[ids.ID]dbsqlc.NotificationVersionsRow, error) {
-	var jobs []ids.ID
-	for _, r := range rows {
-		if r.JobID != nil && Kind(r.Kind) == Review {
-			jobs = append(jobs, *r.JobID)
-		}
-	}
-	found, err := q.NotificationVersions(ctx, tx, workspace, jobs)
-	versions := make(map[ids.ID]dbsqlc.NotificationVersionsRow, len(found))
-	for _, v := range found {
-		versions[v.ID] = v
-	}
-	return versions, err
-}
-
-func toItem(r dbsqlc.NotificationTakeRow) item {
-	return item{message: message{Account: r.AccountID, Decision: r.Decision, Channel: Channel(r.Channel), DueAt: r.DueAt, sent: r.SentStamp},
-		tries:    r.Tries,
-		decision: decision{id: r.Decision, kind: Kind(r.Kind), job: r.JobID, stamp: r.Stamp, title: r.Title, detail: r.Detail, path: r.Path},
-		closed:   r.Closed, outcome: r.Outcome, openedAt: r.OpenedAt, fromID: r.EscalatedFrom, thread: r.MessageID}
 }
 
 // name identifies a parcel by all that is in it: one that is sent again has the same name.
@@ -223,9 +201,7 @@ func (s *Service) note(ctx context.Context, p parcel, sendErr error) error {
 		for _, i := range p.items {
 			var err error
 			if sendErr == nil {
-				stamp := i.stamp()
-				err = q.NotificationSent(ctx, tx, dbsqlc.NotificationSentParams{SentStamp: &stamp, MessageID: cmp.Or(i.thread, p.id), DueAt: i.DueAt,
-					WorkspaceID: p.space, AccountID: i.Account, Decision: i.Decision, Channel: string(i.Channel)})
+				err = sentTx(ctx, tx, p, i)
 			} else {
 				err = forgetTx(ctx, tx, p.space, i, again(time.Now(), i.tries, sendErr))
 			}
@@ -234,14 +210,9 @@ func (s *Service) note(ctx context.Context, p parcel, sendErr error) error {
 			}
 		}
 		if sendErr != nil {
-			return q.NotificationChannelFailed(ctx, tx, p.space, p.to.account, string(p.items[0].Channel), oneLine(explain(sendErr), maxError))
+			return q.NotificationChannelFailed(ctx, tx, p.space, p.to.account, string(p.items[0].Channel),
+				oneLine(explain(sendErr), maxError))
 		}
 		return q.NotificationChannelSent(ctx, tx, p.space, p.to.account, string(p.items[0].Channel))
 	})
-}
-
-// forgetTx has a message sent at another time, or never.
-func forgetTx(ctx context.Context, tx db.Tx, workspace ids.ID, i item, due *time.Time) error {
-	return q.NotificationFailed(ctx, tx, dbsqlc.NotificationFailedParams{WasDue: i.DueAt, DueAt: due, WorkspaceID: workspace,
-		AccountID: i.Account, Decision: i.Decision, Channel: string(i.Channel)})
 }

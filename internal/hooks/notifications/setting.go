@@ -185,12 +185,12 @@ func chosen[T any](all []T, yes ...bool) []T {
 	return list
 }
 
-func viaOf(list []Channel) Via {
+func readVia(list []Channel) Via {
 	has := func(c Channel) bool { return slices.Contains(list, c) }
 	return Via{has(Browser), has(Email), has(Webhook)}
 }
 
-func onOf(list []Kind) On {
+func readOn(list []Kind) On {
 	has := func(k Kind) bool { return slices.Contains(list, k) }
 	return On{has(Review), has(Question), has(Failed), has(Budget), has(AgentDead), has(Stopped)}
 }

@@ -69,7 +69,8 @@ func stateTx(ctx context.Context, tx db.Tx, workspace ids.ID) (s state, err erro
 		return s, err
 	}
 	s.settled = map[ids.ID]settled{}
-	for _, read := range []func(context.Context, db.Tx, ids.ID, *state) error{jobsTx, budgetsTx, agentsTx, stopsTx, toldTx, messagesTx} {
+	for _, read := range []func(context.Context, db.Tx, ids.ID, *state) error{jobsTx, budgetsTx, agentsTx, stopsTx,
+		listToldTx, messagesTx} {
 		if err := read(ctx, tx, workspace, &s); err != nil {
 			return s, err
 		}
@@ -80,8 +81,8 @@ func stateTx(ctx context.Context, tx db.Tx, workspace ids.ID) (s state, err erro
 func jobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, s *state) error {
 	rows, err := q.NotificationJobs(ctx, tx, workspace, maxFound, maxScanned)
 	for _, r := range rows {
-		j := openJob{id: r.ID, key: r.Key, title: r.Title, status: status.Status(r.Status), since: r.StatusAt, by: r.StatusBy, byID: r.StatusByID,
-			epoch: r.Epoch, question: r.Question, error: r.LastError, asks: r.Asks}
+		j := openJob{id: r.ID, key: r.Key, title: r.Title, status: status.Status(r.Status), since: r.StatusAt, by: r.StatusBy,
+			byID: r.StatusByID, epoch: r.Epoch, question: r.Question, error: r.LastError, asks: r.Asks}
 		if d, waits := j.decision(); waits {
 			s.open = append(s.open, d)
 		}
@@ -114,7 +115,7 @@ func stopsTx(ctx context.Context, tx db.Tx, workspace ids.ID, s *state) error {
 	return err
 }
 
-func toldTx(ctx context.Context, tx db.Tx, workspace ids.ID, s *state) (err error) {
+func listToldTx(ctx context.Context, tx db.Tx, workspace ids.ID, s *state) (err error) {
 	rows, err := q.NotificationRows(ctx, tx, workspace)
 	s.told, err = db.Map(rows, err, func(r dbsqlc.NotificationRowsRow) told {
 		return told{Account: r.AccountID, Decision: r.Decision, Kind: Kind(r.Kind), Job: r.JobID, Stamp: r.Stamp, Title: r.Title,

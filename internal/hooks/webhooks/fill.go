@@ -46,7 +46,7 @@ func (s *Service) fill(ctx context.Context, workspace, webhook ids.ID, from *sen
 		made := make([]queued, len(wanted))
 		for i, e := range wanted {
 			made[i] = queued{seq: from.seq + int64(i) + 1, event: e}
-			if made[i].body, err = bodyOf(workspace, made[i].seq, e); err != nil {
+			if made[i].body, err = encodeBody(workspace, made[i].seq, e); err != nil {
 				return err
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/signal"
@@ -127,9 +126,7 @@ func (l *line) returnTx(ctx context.Context, tx db.Tx, from *sender) error {
 		return err
 	}
 	l.log.Warn("the log ends before the place of a webhook, which goes on at its end", "webhook", l.id, "place", from.place, "end", head)
-	_, err = q.WebhookMove(ctx, tx, dbsqlc.WebhookMoveParams{WorkspaceID: l.workspace, WebhookID: l.id, OldPlace: from.place.String(),
-		Place: head.String(), Seq: from.seq})
-	return err
+	return moveTx(ctx, tx, l.workspace, l.id, from, head)
 }
 
 // kickIn has the line look again after a time.
@@ -246,13 +243,11 @@ func (l *line) try(from *sender, d due) outcome {
 func (l *line) note(ctx context.Context, d due, o outcome) error {
 	disabled := false
 	err := l.db.In(ctx, db.Workspace(l.workspace), func(tx db.Tx) error {
-		p := dbsqlc.WebhookDeliveryDoneParams{WorkspaceID: l.workspace, ID: d.id, Tries: d.tries, State: string(Delivered), Status: o.status,
-			Error: o.failed, Answer: o.answer, Millis: int(o.took.Milliseconds())}
 		if err := q.WebhookHold(ctx, tx, l.workspace, l.id); err != nil {
 			return err
 		}
 		if o.delivered() {
-			return l.noteDeliveredTx(ctx, tx, p)
+			return l.noteDeliveredTx(ctx, tx, d, o)
 		}
 		early, err := q.WebhookDeliveryEarly(ctx, tx, l.workspace, d.id)
 		if err != nil || len(early) == 0 {
@@ -260,11 +255,11 @@ func (l *line) note(ctx context.Context, d due, o outcome) error {
 		}
 		pause, last := wait(d.retries)
 		disabled = !d.once && (o.gone() || last && !early[0])
-		p.State, p.DelaySeconds = string(Pending), pause.Seconds()
+		state := Pending
 		if d.once || disabled {
-			p.State = string(Failed)
+			state = Failed
 		}
-		if n, err := q.WebhookDeliveryDone(ctx, tx, p); err != nil || n == 0 {
+		if noted, err := doneTx(ctx, tx, l.workspace, d, o, state, pause); err != nil || !noted {
 			return err
 		}
 		if d.once && !o.gone() {
@@ -286,8 +281,8 @@ func (l *line) note(ctx context.Context, d due, o outcome) error {
 	return err
 }
 
-func (l *line) noteDeliveredTx(ctx context.Context, tx db.Tx, p dbsqlc.WebhookDeliveryDoneParams) error {
-	if n, err := q.WebhookDeliveryDone(ctx, tx, p); err != nil || n == 0 {
+func (l *line) noteDeliveredTx(ctx context.Context, tx db.Tx, d due, o outcome) error {
+	if noted, err := doneTx(ctx, tx, l.workspace, d, o, Delivered, 0); err != nil || !noted {
 		return err
 	}
 	away, err := q.WebhookSucceeded(ctx, tx, l.workspace, l.id)
@@ -305,8 +300,7 @@ func (l *line) expire(ctx context.Context) error {
 	l.expired = time.Now()
 	for n := expireBatch; n == expireBatch; {
 		err := l.db.In(ctx, db.Workspace(l.workspace), func(tx db.Tx) (err error) {
-			n, err = q.WebhookDeliveryExpire(ctx, tx, dbsqlc.WebhookDeliveryExpireParams{WorkspaceID: l.workspace, WebhookID: l.id, Days: keptDays,
-				Kept: keptDeliveries, MaxRows: expireBatch})
+			n, err = expireTx(ctx, tx, l.workspace, l.id)
 			return err
 		})
 		if err != nil {

@@ -45,16 +45,16 @@ type digest struct {
 	SHA256 string `json:"sha256"`
 }
 
-// bodyOf returns the body that tells of an event.
-func bodyOf(workspace ids.ID, seq int64, e eventlog.Event) (string, error) {
-	m := message{Type: string(e.Type), Timestamp: e.At.UTC(), Data: data{Workspace: workspace, EventID: e.ID, Seq: seq, Job: keyOf(e),
+// encodeBody returns the body that tells of an event.
+func encodeBody(workspace ids.ID, seq int64, e eventlog.Event) (string, error) {
+	m := message{Type: string(e.Type), Timestamp: e.At.UTC(), Data: data{Workspace: workspace, EventID: e.ID, Seq: seq, Job: findKey(e),
 		Actor: actor{Kind: string(e.Actor.Kind), ID: e.Actor.ID, Name: e.Actor.Name}}}
 	if len(e.Changes) > 0 {
 		m.Data.Previous, m.Data.New = map[string]any{}, map[string]any{}
 	}
 	for _, c := range e.Changes {
-		m.Data.Previous[c.Field] = valueOf(c.Old, c.OldSHA256)
-		m.Data.New[c.Field] = valueOf(c.New, c.NewSHA256)
+		m.Data.Previous[c.Field] = shorten(c.Old, c.OldSHA256)
+		m.Data.New[c.Field] = shorten(c.New, c.NewSHA256)
 	}
 	body, err := encode(m)
 	if err == nil && len(body) > maxBody {
@@ -64,15 +64,15 @@ func bodyOf(workspace ids.ID, seq int64, e eventlog.Event) (string, error) {
 	return body, err
 }
 
-func valueOf(value any, sum string) any {
+func shorten(value any, sum string) any {
 	if sum != "" {
 		return digest{sum}
 	}
 	return value
 }
 
-// keyOf returns the key of an event's job, also of one that is deleted.
-func keyOf(e eventlog.Event) string {
+// findKey returns the key of an event's job, also of one that is deleted.
+func findKey(e eventlog.Event) string {
 	if e.JobKey != "" || e.Type != eventlog.JobPurged {
 		return e.JobKey
 	}

@@ -30,19 +30,19 @@ type Secret struct {
 	bytes func() []byte
 }
 
-func secretOf(raw []byte) Secret { return Secret{func() []byte { return raw }} }
+func wrapSecret(raw []byte) Secret { return Secret{func() []byte { return raw }} }
 
 func makeSecret() Secret {
 	raw := make([]byte, newSecret)
 	_, _ = rand.Read(raw) // never fails
-	return secretOf(raw)
+	return wrapSecret(raw)
 }
 
 // parseSecret reads the text of a secret.
 func parseSecret(text string) (Secret, bool) {
 	encoded, _ := strings.CutPrefix(text, SecretPrefix)
 	raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	s := secretOf(raw)
+	s := wrapSecret(raw)
 	return s, err == nil && len(raw) >= minSecret && len(raw) <= maxSecret && s.Reveal() == text
 }
 

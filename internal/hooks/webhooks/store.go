@@ -89,8 +89,8 @@ func checkProductsTx(ctx context.Context, tx db.Tx, workspace ids.ID, names []st
 func deliveriesTx(ctx context.Context, tx db.Tx, workspace, webhook ids.ID, state DeliveryState, before ids.ID, limit int) (
 	[]Delivery, error,
 ) {
-	rows, err := q.WebhookDeliveryList(ctx, tx, dbsqlc.WebhookDeliveryListParams{WorkspaceID: workspace, WebhookID: webhook, State: string(state),
-		Before: before, MaxRows: limit})
+	rows, err := q.WebhookDeliveryList(ctx, tx, dbsqlc.WebhookDeliveryListParams{WorkspaceID: workspace, WebhookID: webhook,
+		State: string(state), Before: before, MaxRows: limit})
 	return db.Map(rows, err, func(r dbsqlc.WebhookDeliveryListRow) Delivery {
 		return deliveryFrom(dbsqlc.WebhookDeliveryGetRow{ID: r.ID, WebhookID: webhook, Seq: r.Seq, EventID: r.EventID, Type: r.Type,
 			JobKey: r.JobKey, State: r.State, Tries: r.Tries, CreatedAt: r.CreatedAt, NextAt: r.NextAt, TriedAt: r.TriedAt,
@@ -131,8 +131,8 @@ func insertTestTx(ctx context.Context, tx db.Tx, who tenancy.Principal, webhook 
 	if err != nil {
 		return id, err
 	}
-	return id, q.WebhookDeliveryInsertTest(ctx, tx, dbsqlc.WebhookDeliveryInsertTestParams{WorkspaceID: who.Workspace, ID: id, WebhookID: webhook,
-		Type: testType, Body: body})
+	return id, q.WebhookDeliveryInsertTest(ctx, tx, dbsqlc.WebhookDeliveryInsertTestParams{WorkspaceID: who.Workspace, ID: id,
+		WebhookID: webhook, Type: testType, Body: body})
 }
 
 // addTx makes deliveries of events, and moves the webhook on; false where somebody else has.
@@ -145,7 +145,7 @@ func addTx(ctx context.Context, tx db.Tx, workspace, webhook ids.ID, from sender
 	p := dbsqlc.WebhookDeliveryInsertParams{WorkspaceID: workspace, WebhookID: webhook}
 	for _, d := range list {
 		p.Ids, p.Seqs, p.EventIds = append(p.Ids, ids.New()), append(p.Seqs, d.seq), append(p.EventIds, d.event.ID)
-		p.Types, p.JobKeys, p.Bodies = append(p.Types, string(d.event.Type)), append(p.JobKeys, keyOf(d.event)), append(p.Bodies, d.body)
+		p.Types, p.JobKeys, p.Bodies = append(p.Types, string(d.event.Type)), append(p.JobKeys, findKey(d.event)), append(p.Bodies, d.body)
 		job := ids.Nil
 		if d.event.JobID != nil {
 			job = *d.event.JobID

@@ -50,8 +50,8 @@ func (s *Service) replaceSecretTx(ctx context.Context, tx db.Tx, workspace, webh
 	}
 	old := key.Seal(secretPlace(workspace, webhook, earlierSecret), was.bytes())
 	sealed := key.Seal(secretPlace(workspace, webhook, presentSecret), secret.bytes())
-	return q.WebhookRotate(ctx, tx, dbsqlc.WebhookRotateParams{WorkspaceID: workspace, ID: webhook, OldKeyID: &old.Key, OldSealed: old.Bytes,
-		OverlapHours: overlapHours, KeyID: sealed.Key, Sealed: sealed.Bytes})
+	return q.WebhookRotate(ctx, tx, dbsqlc.WebhookRotateParams{WorkspaceID: workspace, ID: webhook, OldKeyID: &old.Key,
+		OldSealed: old.Bytes, OverlapHours: overlapHours, KeyID: sealed.Key, Sealed: sealed.Bytes})
 }
 
 // secretTx reads the secret of a webhook. Faults: NotFound; Unavailable.
@@ -101,7 +101,7 @@ func (s *Service) senderTx(ctx context.Context, tx db.Tx, workspace, webhook ids
 		if err != nil {
 			return nil, unavailable(err)
 		}
-		from.secrets = append(from.secrets, secretOf(plain))
+		from.secrets = append(from.secrets, wrapSecret(plain))
 	}
 	return from, nil
 }
