@@ -17,6 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/internal/tracing"
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
@@ -34,6 +35,7 @@ func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
+		tracing.Route(c.Request().Context(), c.Request(), c.Path())
 		if err := next(c); err != nil {
 			// Writes the answer now, so that its status is known here.
 			c.Error(err)

@@ -39,14 +39,14 @@ type serverAndRepos struct {
 }
 
 // newServerAndRepos starts a server on a database of its own, and makes a repository "ledger" that
-// has an origin.
-func newServerAndRepos(t *testing.T) *serverAndRepos {
+// has an origin. env are settings of the server beside what it needs.
+func newServerAndRepos(t *testing.T, env ...string) *serverAndRepos {
 	t.Helper()
 	s := &serverAndRepos{t: t, dir: t.TempDir(), address: processtest.FreeAddress(t, firstPort), database: dbtest.URL(t)}
 	s.server = &processtest.Process{
 		T:    t,
 		Path: serverBinary,
-		Env: append(transporttest.Environ(), "DATABASE_URL="+s.database, "FLEETBOARD_DATA_DIR="+filepath.Join(s.dir, "data"),
+		Env: append(append(transporttest.Environ(), env...), "DATABASE_URL="+s.database, "FLEETBOARD_DATA_DIR="+filepath.Join(s.dir, "data"),
 			"FLEETBOARD_LISTEN="+s.address, "FLEETBOARD_RATE_LIMIT=0", "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
 			"FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12", "PATH="+os.Getenv("PATH"), "HOME="+os.Getenv("HOME")),
 	}

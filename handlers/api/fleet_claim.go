@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tracing"
 )
 
 // claimHandlers answer the calls by which agents get jobs.
@@ -24,21 +25,21 @@ func (s *claimHandlers) ClaimJobs(ctx context.Context, r ClaimJobsRequestObject)
 	if err != nil {
 		return nil, err
 	}
-	return claimAnswer(claimed)
+	return claimAnswer(ctx, claimed)
 }
 
 // claimAnswer stands apart from the claim: what it needs of the stack is not kept
 // while an agent waits.
-func claimAnswer(claimed claim.Result) (ClaimJobsResponseObject, error) {
+func claimAnswer(ctx context.Context, claimed claim.Result) (ClaimJobsResponseObject, error) {
 	if len(claimed.Jobs) == 0 {
 		return ClaimJobs204Response{Headers: ClaimJobs204ResponseHeaders{
 			XQueueVersion: claimed.QueueVersion, XClaimReason: cmp.Or(claimed.Reason, claim.ReasonEmpty)}}, nil
 	}
-	list, err := claimedModels(claimed)
+	list, err := claimedModels(ctx, claimed)
 	return ClaimJobs200JSONResponse{QueueVersion: claimed.QueueVersion, Jobs: list, Offers: offerModels(claimed.Offers)}, err
 }
 
-func claimedModels(claimed claim.Result) ([]Job, error) {
+func claimedModels(ctx context.Context, claimed claim.Result) ([]Job, error) {
 	list := make([]Job, 0, len(claimed.Jobs))
 	for _, j := range claimed.Jobs {
 		model, err := claimedModel(j)
@@ -51,6 +52,7 @@ func claimedModels(claimed claim.Result) ([]Job, error) {
 				model.Budget.BudgetID = g.BudgetID.String()
 			}
 		}
+		model.Traceparent = tracing.JobClaimed(ctx, j.ID, j.Epoch)
 		if o := claimed.Orders[j.ID]; o.Merge != nil {
 			model.Order = &Order{Merge: o.Merge}
 		}
@@ -68,11 +70,11 @@ func toNext(in *NextRequest) *lease.Next {
 }
 
 // nextModel returns what it got, nil where it wanted nothing.
-func nextModel(claimed *lease.Claimed) (*Next, error) {
+func nextModel(ctx context.Context, claimed *lease.Claimed) (*Next, error) {
 	if claimed == nil {
 		return nil, nil // the answer has no such field then
 	}
-	list, err := claimedModels(*claimed)
+	list, err := claimedModels(ctx, *claimed)
 	next := &Next{Claimed: Claimed{Jobs: list, QueueVersion: claimed.QueueVersion, Offers: offerModels(claimed.Offers)}}
 	if len(list) == 0 {
 		reason := NextReason(cmp.Or(claimed.Reason, claim.ReasonEmpty))

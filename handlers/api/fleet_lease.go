@@ -148,7 +148,7 @@ func (s *reportHandlers) ended(
 	}
 	answer := jobModel(ended.Job)
 	answer.UsageResults = used
-	answer.Next, err = nextModel(ended.Next)
+	answer.Next, err = nextModel(ctx, ended.Next)
 	return answer, err
 }
 

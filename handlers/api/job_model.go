@@ -35,6 +35,7 @@ type Job struct {
 	SpentSinceProgressUSD *string          `json:"spent_since_progress_usd,omitempty"`
 	SpentUSD              *string          `json:"spent_usd,omitempty"`
 	TierWhy               *string          `json:"tier_why,omitempty"`
+	Traceparent           string           `json:"traceparent,omitempty"`
 	Usage                 *Usage           `json:"usage,omitempty"`
 	UsageResults          *UsageResults    `json:"usage_results,omitempty"`
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/internal/tracing"
 )
 
 // writeTime is how long an answer may take: the longest claim and some.
@@ -59,6 +60,7 @@ func principal(ctx context.Context) tenancy.Principal { return *callFrom(ctx).wh
 func (s *Server) guard(op operation) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
+			tracing.Route(c.Request().Context(), c.Request(), c.Path())
 			held, err := s.admit(c, op)
 			if err != nil {
 				return err

@@ -13,12 +13,7 @@ func Count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		seen := &answer{ResponseWriter: w}
-		defer func() {
-			if seen.status == 0 {
-				seen.status = http.StatusOK
-			}
-			metrics.CountRequest(area(r), seen.status, time.Since(began))
-		}()
+		defer func() { metrics.CountRequest(area(r), seen.final(), time.Since(began)) }()
 		next.ServeHTTP(seen, r)
 	})
 }
@@ -33,6 +28,8 @@ func area(r *http.Request) metrics.Area {
 		return metrics.Heartbeat
 	case strings.HasSuffix(path, "/stream"), strings.HasPrefix(path, "/live"), path == "/streams":
 		return metrics.Stream
+	case path == "/healthz", path == "/readyz", path == "/metrics", strings.HasPrefix(path, "/health/"):
+		return metrics.Monitor
 	case within:
 		return metrics.API
 	case strings.HasPrefix(path, "/static/"):
@@ -46,6 +43,14 @@ type answer struct {
 	http.ResponseWriter
 
 	status int
+}
+
+// final returns the status of an answer that has ended.
+func (a *answer) final() int {
+	if a.status == 0 {
+		return http.StatusOK
+	}
+	return a.status
 }
 
 // WriteHeader notes the first final status.

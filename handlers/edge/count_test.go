@@ -57,6 +57,7 @@ func TestRequestsAreCounted(t *testing.T) {
 		{http.MethodGet, "/api/v1/jobs", "", "api", "409"},
 		{http.MethodGet, "/live/jobs/DEF-1/log", "nothing", "stream", "200"},
 		{http.MethodGet, "/static/app.css", "nothing", "static", "200"},
+		{http.MethodGet, "/readyz", "", "monitor", "409"},
 		{http.MethodGet, "/board", "early", "pages", "418"},
 		{http.MethodGet, "/a/" + strings.Repeat("x", 9000), "panic", "pages", "200"},
 	} {

@@ -222,7 +222,7 @@ func (a *App) serve(cfg Config) {
 	guard := func(next http.Handler) http.Handler {
 		return edge.Headers(cfg.Secure(), edge.AllowedHosts(cfg.hosts(), apiServer.Refuse, next))
 	}
-	a.server = a.httpServer(edge.Count(guard(mux)))
+	a.server = a.httpServer(edge.Count(edge.Trace(guard(mux))))
 	tasks := []runloop.Task{
 		{Name: "notifier", Run: a.services.Wake.Run},
 		{Name: "offers", Run: a.services.Announce.Run},

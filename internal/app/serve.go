@@ -8,6 +8,8 @@ import (
 	"log/slog"
 
 	"github.com/caarlos0/env/v11"
+
+	"github.com/fleetboard/fleetboard/internal/tracing"
 )
 
 // Serve runs the server, configured by its environment ("NAME=value"), until ctx ends. It
@@ -17,7 +19,13 @@ func Serve(ctx context.Context, environ []string, out, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	server, err := Start(ctx, cfg, slog.New(slog.NewTextHandler(logs, nil)))
+	log := slog.New(slog.NewTextHandler(logs, nil))
+	endTraces, err := tracing.Start(ctx, "fleetboard", build().Server, log)
+	if err != nil {
+		return err
+	}
+	defer endTraces()
+	server, err := Start(ctx, cfg, log)
 	if err != nil {
 		return err
 	}

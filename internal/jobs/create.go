@@ -17,6 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tracing"
 )
 
 // Created are the jobs that a request made, or had made when it was first sent.
@@ -63,6 +64,9 @@ func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from *id
 	}
 	if err == nil && !created.Replayed {
 		s.wake.Publish(Topics(who.Workspace, created.Jobs...)...)
+		for _, j := range created.Jobs {
+			tracing.JobCreated(ctx, j.ID)
+		}
 	}
 	return created, err
 }

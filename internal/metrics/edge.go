@@ -12,7 +12,7 @@ import (
 type Area int
 
 // The areas. Claims, heartbeats and streams are apart since the first wait, the second are most of
-// all requests and the third last.
+// all requests and the third last. Monitors ask whether the server is well.
 const (
 	Pages Area = iota
 	API
@@ -20,10 +20,11 @@ const (
 	Heartbeat
 	Stream
 	Static
+	Monitor
 	areas
 )
 
-var areaNames = [areas]string{"pages", "api", "claim", "heartbeat", "stream", "static"}
+var areaNames = [areas]string{"pages", "api", "claim", "heartbeat", "stream", "static", "monitor"}
 
 const (
 	lowestStatus  = 100
@@ -35,7 +36,7 @@ var (
 	requests = declare(prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "requests_total",
 		Help: "Requests that this server has answered, by area and HTTP status."}, []string{"area", "code"}))
 	requestTimes = declare(prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_duration_seconds",
-		Help: "Time of requests at this server, by area; claims, which wait, and streams have none.", Buckets: quick}, []string{"area"}))
+		Help: "Time of requests at this server, by area; claims, which wait, streams and monitors have none.", Buckets: quick}, []string{"area"}))
 	requestTime = [areas]prometheus.Observer{Pages: requestTimes.WithLabelValues("pages"), API: requestTimes.WithLabelValues("api"),
 		Heartbeat: requestTimes.WithLabelValues("heartbeat"), Static: requestTimes.WithLabelValues("static")}
 

@@ -20,6 +20,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/worker"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 	"github.com/fleetboard/fleetboard/internal/tiermodel"
+	"github.com/fleetboard/fleetboard/internal/tracing"
 )
 
 // workerFlags are the flags of `fleet worker`.
@@ -164,6 +165,11 @@ func (c factory) work(ctx context.Context, f workerFlags) error {
 		}
 		cancel()
 	}()
+	endTraces, err := tracing.Start(ctx, "fleetboard-worker", client.Version, o.Log)
+	if err != nil {
+		return err
+	}
+	defer endTraces()
 	return worker.Run(ctx, stop, o)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/process"
 	"github.com/fleetboard/fleetboard/internal/client/forge"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
+	"github.com/fleetboard/fleetboard/internal/tracing"
 )
 
 // Names in a job's input_context that are for the worker. They are what whoever makes a job
@@ -39,6 +40,8 @@ type attempt struct {
 	again    bool         // the process before this one was killed in it
 	commit   string       // the newest on the branch
 	model    api.ModelRun // what runs it, once it does
+
+	span *tracing.Span // of the attempt
 
 	mu       sync.Mutex
 	session  string
@@ -75,7 +78,9 @@ func (a *attempt) run(ctx context.Context) {
 	var teller sync.WaitGroup
 	teller.Go(func() { a.reporter.run(telling) })
 	a.w.inbox.begin(a.job.Key)
-	end := a.ending(a.lease.work)
+	ctx, a.span = tracing.Continue(ctx, said(a.job.Traceparent), "attempt", tracing.JobKey.String(a.job.ID), tracing.EpochKey.Int64(a.lease.epoch))
+	end := a.ending(a.span.Under(a.lease.work))
+	defer a.span.End(end.kind())
 	a.w.inbox.end(a.job.Key)
 	a.judge(end)
 	// What is withdrawn is given to nobody once the report has given the job back.
@@ -143,7 +148,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	a.w.inbox.files(a.job.Key, readFiled(a.scratch, a.job)...)
 	if a.job.Repo != "" && !a.isOrdered() {
 		a.reporter.step("makes a worktree of " + a.job.Repo)
-		err := a.openTree(ctx)
+		err := trace(ctx, "clone", "clone_failed", a.openTree)
 		a.judgeRepo(ctx, err)
 		if err != nil {
 			return err

@@ -141,7 +141,7 @@ func (d *delivery) handOver(attempts context.Context) {
 	ctx, cancel := context.WithCancel(attempts)
 	defer cancel()
 	defer context.AfterFunc(d.stopped, func() { time.AfterFunc(lastChance, cancel) })()
-	err := d.push(ctx)
+	err := trace(ctx, "push", "other", d.push)
 	if err == nil {
 		// The report goes last: what is left without one is taken for work that nobody accepted.
 		if err = errors.Join(d.tree.Close(ctx), os.RemoveAll(d.scratch(attemptForReport(d.r).Name()))); err == nil {

@@ -108,7 +108,12 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	a.tellNotes()
 	if a.w.Check != "" {
 		a.reporter.step("checks: " + a.w.Check)
-		if said, err := a.check(ctx, a.w.Check, a.tree.Dir); err != nil {
+		var said string
+		err := trace(ctx, "check", "checks_failed", func(ctx context.Context) (err error) {
+			said, err = a.check(ctx, a.w.Check, a.tree.Dir)
+			return err
+		})
+		if err != nil {
 			return a.stoppedOr(failure("checks_failed", fmt.Sprintf("%s: %v\n\n%s", a.w.Check, err, said), true))
 		}
 	}

@@ -56,7 +56,7 @@ func (a turns) first(ctx context.Context, session string) (engines.Result, error
 	if err != nil {
 		return engines.Result{}, err
 	}
-	return a.engine.Run(ctx, task, a.handleEvent)
+	return a.invoke(ctx, task, a.handleEvent)
 }
 
 // task returns what the engine is to do, which its prompt says.
@@ -119,7 +119,7 @@ func (a turns) messages(ctx context.Context, session string, got []api.Message) 
 	task.Later = true
 	var once sync.Once
 	heard := func() { _ = a.w.mail.acknowledge(ctx, listSeqs(got)) } // it is sent again
-	result, err := a.engine.Run(ctx, task, func(e engines.Event) {
+	result, err := a.invoke(ctx, task, func(e engines.Event) {
 		once.Do(heard)
 		a.handleEvent(e)
 	})

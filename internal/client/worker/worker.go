@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 	"github.com/fleetboard/fleetboard/internal/signal"
 	"github.com/fleetboard/fleetboard/internal/tiermodel"
+	"github.com/fleetboard/fleetboard/internal/tracing"
 )
 
 // Options are what a worker is started with.
@@ -155,6 +157,9 @@ func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
 	w.leaving, w.leave = context.WithCancel(ctx)
 	var errs [5]error
 	again := api.Options{Retries: 3, LongestPause: 2 * time.Second}
+	if tracing.On() {
+		again.Transport = tracing.Transport(http.DefaultTransport.(*http.Transport).Clone())
+	}
 	w.api, errs[0] = client.New(o.Server, "", again)
 	w.beats, errs[1] = client.New(o.Server, "", api.Options{})
 	w.enrol, errs[2] = client.New(o.Server, o.Enrolment, again)
