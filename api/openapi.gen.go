@@ -3309,9 +3309,12 @@ type Job struct {
 	Tier Tier `json:"tier"`
 
 	// TierWhy Why it is worth a model of that size; only in the claim's answer, where `tier` is never empty.
-	TierWhy     *string   `json:"tier_why,omitempty"`
-	Title       string    `json:"title"`
-	TokenBudget *int64    `json:"token_budget"`
+	TierWhy     *string `json:"tier_why,omitempty"`
+	Title       string  `json:"title"`
+	TokenBudget *int64  `json:"token_budget"`
+
+	// Traceparent The claim's place in the trace of the job, as W3C Trace Context writes it; only in the answer that claimed the job, and only where the server records traces.
+	Traceparent *string   `json:"traceparent,omitempty"`
 	UpdatedAt   time.Time `json:"updated_at"`
 
 	// URL Where the work is to be seen, such as its pull request.

@@ -56,7 +56,7 @@ func Start(ctx context.Context, service, version string, log *slog.Logger) (stop
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithSchemaURL(semconv.SchemaURL),
+	about, err := resource.New(ctx,
 		resource.WithAttributes(semconv.ServiceName(service), semconv.ServiceVersion(version)), resource.WithFromEnv())
 	if err != nil {
 		log.WarnContext(ctx, "OTEL_RESOURCE_ATTRIBUTES cannot be read", "error", err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/forge"
 	"github.com/fleetboard/fleetboard/internal/client/mcptools"
