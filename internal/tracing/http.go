@@ -19,7 +19,8 @@ func Request(r *http.Request) (*http.Request, *Span) {
 	if t == nil {
 		return r, nil
 	}
-	ctx := propagator.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	// A caller's tracestate is text of up to the longest header: it is not passed on.
+	ctx := propagator.Extract(r.Context(), propagation.MapCarrier{"traceparent": r.Header.Get("Traceparent")})
 	ctx, span := t.Start(ctx, method(r), trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(semconv.HTTPRequestMethodKey.String(method(r))))
 	return r.WithContext(ctx), &Span{span}

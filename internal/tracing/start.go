@@ -26,6 +26,10 @@ const (
 	retryFor      = 20 * time.Second
 	// stopTimeout is how long the end of the process waits for the collector.
 	stopTimeout = 3 * time.Second
+	// longestAttribute bounds what a span says of one thing, such as a model's name, in bytes; longestComplaint
+	// a line about a collector, whose answers are in it.
+	longestAttribute = 256
+	longestComplaint = 512
 	// complainEvery is the shortest time between two lines about a collector that is away.
 	complainEvery = 10 * time.Minute
 )
@@ -63,7 +67,7 @@ func Start(ctx context.Context, service, version string, log *slog.Logger) (stop
 	}
 	otel.SetErrorHandler(&complaints{log: log})
 	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithIDGenerator(idGenerator{}),
-		sdktrace.WithBatcher(exporter, sdktrace.WithMaxQueueSize(queued), sdktrace.WithExportTimeout(retryFor+exportTimeout)))
+		sdktrace.WithRawSpanLimits(limits()), sdktrace.WithBatcher(exporter, sdktrace.WithMaxQueueSize(queued), sdktrace.WithExportTimeout(retryFor+exportTimeout)))
 	made := &tracer{provider.Tracer("github.com/fleetboard/fleetboard", trace.WithInstrumentationVersion(version),
 		trace.WithSchemaURL(semconv.SchemaURL)), provider}
 	current.Store(made)
@@ -72,13 +76,22 @@ func Start(ctx context.Context, service, version string, log *slog.Logger) (stop
 		limited, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
 		if err := provider.Shutdown(limited); err != nil {
-			log.Warn("the last traces were not sent", "error", err)
+			log.Warn("the last traces were not sent", "error", fmt.Sprintf("%.*s", longestComplaint, err))
 		}
 	}, nil
 }
 
 // On reports whether anything is recorded.
 func On() bool { return current.Load() != nil }
+
+// limits returns the limits of a span, those of the environment where they are lower.
+func limits() sdktrace.SpanLimits {
+	l := sdktrace.NewSpanLimits()
+	if l.AttributeValueLengthLimit < 0 || l.AttributeValueLengthLimit > longestAttribute {
+		l.AttributeValueLengthLimit = longestAttribute
+	}
+	return l
+}
 
 // wanted reports whether the environment names a collector.
 func wanted() bool {
@@ -108,5 +121,5 @@ func (c *complaints) Handle(err error) {
 	if last != 0 && now-last < int64(complainEvery) || !c.last.CompareAndSwap(last, now) {
 		return
 	}
-	c.log.Warn("traces are lost: the collector does not take them", "error", err)
+	c.log.Warn("traces are lost: the collector does not take them", "error", fmt.Sprintf("%.*s", longestComplaint, err))
 }
