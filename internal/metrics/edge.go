@@ -36,7 +36,8 @@ var (
 	requests = declare(prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "requests_total",
 		Help: "Requests that this server has answered, by area and HTTP status."}, []string{"area", "code"}))
 	requestTimes = declare(prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_duration_seconds",
-		Help: "Time of requests at this server, by area; claims, which wait, streams and monitors have none.", Buckets: quick}, []string{"area"}))
+		Help:    "Time of requests at this server, by area; claims, which wait, streams and monitors have none.",
+		Buckets: quick}, []string{"area"}))
 	requestTime = [areas]prometheus.Observer{Pages: requestTimes.WithLabelValues("pages"), API: requestTimes.WithLabelValues("api"),
 		Heartbeat: requestTimes.WithLabelValues("heartbeat"), Static: requestTimes.WithLabelValues("static")}
 

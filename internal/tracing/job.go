@@ -24,7 +24,8 @@ type jobIDs struct {
 	first trace.SpanID
 }
 
-func idsOf(job ids.ID) (of jobIDs) {
+// deriveIDs returns the ids of a job.
+func deriveIDs(job ids.ID) (of jobIDs) {
 	sum := sha256.Sum256([]byte("fleetboard job " + job.String()))
 	copy(of.trace[:], sum[:16])
 	copy(of.first[:], sum[16:])
@@ -54,7 +55,7 @@ func (idGenerator) NewSpanID(context.Context, trace.TraceID) (s trace.SpanID) {
 
 // first begins the first span of a job's trace, with a link to the request that ctx is of.
 func (t *tracer) first(ctx context.Context, job ids.ID) trace.Span {
-	_, span := t.Start(context.WithValue(ctx, given{}, idsOf(job)), "create_job", trace.WithNewRoot(),
+	_, span := t.Start(context.WithValue(ctx, given{}, deriveIDs(job)), "create_job", trace.WithNewRoot(),
 		trace.WithAttributes(JobKey.String(job.String())), trace.WithLinks(linksTo(ctx)...))
 	return span
 }

@@ -67,7 +67,8 @@ func Start(ctx context.Context, service, version string, log *slog.Logger) (stop
 	}
 	otel.SetErrorHandler(&complaints{log: log})
 	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithIDGenerator(idGenerator{}),
-		sdktrace.WithRawSpanLimits(limits()), sdktrace.WithBatcher(exporter, sdktrace.WithMaxQueueSize(queued), sdktrace.WithExportTimeout(retryFor+exportTimeout)))
+		sdktrace.WithRawSpanLimits(limits()),
+		sdktrace.WithBatcher(exporter, sdktrace.WithMaxQueueSize(queued), sdktrace.WithExportTimeout(retryFor+exportTimeout)))
 	made := &tracer{provider.Tracer("github.com/fleetboard/fleetboard", trace.WithInstrumentationVersion(version),
 		trace.WithSchemaURL(semconv.SchemaURL)), provider}
 	current.Store(made)

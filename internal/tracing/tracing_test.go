@@ -35,7 +35,8 @@ func TestOffCostsNothing(t *testing.T) {
 // Every process names a job's trace alike, and no two jobs have one name.
 func TestAJobNamesItsTrace(t *testing.T) {
 	one, other := ids.New(), ids.New()
-	if idsOf(one) != idsOf(one) || idsOf(one).trace == idsOf(other).trace || !idsOf(one).trace.IsValid() || !idsOf(one).first.IsValid() {
+	first, again, second := deriveIDs(one), deriveIDs(one), deriveIDs(other)
+	if first != again || first.trace == second.trace || !first.trace.IsValid() || !first.first.IsValid() {
 		t.Error("the names are not those of jobs")
 	}
 }

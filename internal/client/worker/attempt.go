@@ -78,7 +78,8 @@ func (a *attempt) run(ctx context.Context) {
 	var teller sync.WaitGroup
 	teller.Go(func() { a.reporter.run(telling) })
 	a.w.inbox.begin(a.job.Key)
-	ctx, a.span = tracing.Continue(ctx, said(a.job.Traceparent), "attempt", tracing.JobKey.String(a.job.ID.String()), tracing.EpochKey.Int64(a.lease.epoch))
+	ctx, a.span = tracing.Continue(ctx, said(a.job.Traceparent), "attempt",
+		tracing.JobKey.String(a.job.ID.String()), tracing.EpochKey.Int64(a.lease.epoch))
 	end := a.ending(a.span.Under(a.lease.work))
 	defer a.span.End(end.kind())
 	a.w.inbox.end(a.job.Key)
