@@ -92,7 +92,7 @@ func TestATraceGoesFromTheJobToTheEngine(t *testing.T) {
 	s := newServerAndRepos(t, settings...)
 	s.env = settings
 	program := filepath.Join(s.dir, "agent.sh")
-	if err := os.WriteFile(program, []byte("env > "+s.dir+"/seen.new; mv "+s.dir+"/seen.new "+s.dir+"/seen; echo hello > greeting.txt; echo canary-of-the-agent\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(program, []byte("env > "+s.dir+"/seen.new; mv "+s.dir+"/seen.new "+s.dir+"/seen; echo hello > greeting.txt; echo canary-of-the-agent\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.program(fleetBinary, "worker", "--repos", filepath.Join(s.dir, "repos"), "--engine", "command:sh "+program, "--name", "desk", "--factory", "desk",

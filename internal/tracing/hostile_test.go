@@ -71,13 +71,13 @@ func TestAComplaintIsShort(t *testing.T) {
 	var log bytes.Buffer
 	c := &complaints{log: slog.New(slog.NewTextHandler(&log, nil))}
 	for range 3 {
-		c.Handle(errorText(strings.Repeat("no ", 10_000)))
+		c.Handle(longError(strings.Repeat("no ", 10_000)))
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 || log.Len() > 1000 || !strings.Contains(log.String(), "no no") {
 		t.Errorf("%d lines, %d bytes", n, log.Len())
 	}
 }
 
-type errorText string
+type longError string
 
-func (e errorText) Error() string { return string(e) }
+func (e longError) Error() string { return string(e) }

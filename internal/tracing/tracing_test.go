@@ -2,7 +2,6 @@ package tracing
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -43,7 +42,7 @@ func TestAJobNamesItsTrace(t *testing.T) {
 
 // An address that cannot be read is said at the start; what another process says of its trace may be anything.
 func TestHostileSettings(t *testing.T) {
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "%%%=,=")
 	stop, err := Start(t.Context(), "test", "1", log)
