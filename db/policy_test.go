@@ -158,6 +158,7 @@ var systemReads = []string{
 	"job_count_change: jobs status workspace_id",
 	"job_lease: agent_id claimed_at directive expires_at follows grace_ends_at job_id progress_at warned_at workspace_id",
 	"job_merge: decided_at workspace_id",
+	"job_verify: decided_at workspace_id",
 	"leadership: acquired_at expires_at last_cycle_at name",
 	"log_seal: digest number signature signer to_id to_xid workspace_id",
 	"notification: closed_at escalate_at workspace_id",

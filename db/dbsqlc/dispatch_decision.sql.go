@@ -211,7 +211,7 @@ WITH looked AS MATERIALIZED (
     UNION SELECT a.factory_id FROM agent a WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
 )
 SELECT f.id AS factory_id, f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.unavailable,
-    f.seats AS factory_seats, f.draining, beside.taken AS factory_taken, a.id AS agent_id, a.model, a.provider, a.capabilities,
+    f.seats AS factory_seats, f.draining, beside.taken AS factory_taken, a.id AS agent_id, a.name AS agent, a.model, a.provider, a.capabilities,
     a.max_concurrent_jobs AS seats, a.products, own.taken, own.follows, a.ending::boolean AS ending,
     coalesce(t.capabilities, '{}')::text[] AS scope,
     coalesce((SELECT true FROM provider_hold h WHERE h.workspace_id = $1 AND h.provider = a.provider
@@ -221,7 +221,7 @@ SELECT f.id AS factory_id, f.name AS factory, f.os, f.engines, f.capabilities AS
 FROM looked CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.name, x.os, x.host, x.engines, x.capabilities, x.repos, x.seats, x.draining, x.drained_by, x.drained_at, x.created_at, x.updated_at, x.enrolment_id, x.unavailable, x.rescued, x.ended_at, x.pool_id FROM factory x WHERE x.workspace_id = $1 AND x.id = looked.id OFFSET 0) f
 CROSS JOIN LATERAL (SELECT count(*)::int AS taken FROM job_lease l WHERE l.workspace_id = $1 AND l.factory_id = f.id
     AND NOT l.follows OFFSET 0) beside
-CROSS JOIN LATERAL (SELECT x.id, x.model, x.provider, x.capabilities, x.max_concurrent_jobs, x.products, x.enrolment_id,
+CROSS JOIN LATERAL (SELECT x.id, x.name, x.model, x.provider, x.capabilities, x.max_concurrent_jobs, x.products, x.enrolment_id,
         (x.terminated_at IS NOT NULL) AS ending FROM agent x
     WHERE x.workspace_id = $1 AND x.factory_id = f.id AND (x.terminated_at IS NULL OR x.ended_gracefully)
         AND x.last_heartbeat_at > clock_timestamp() - make_interval(secs => x.dead_after_seconds)
@@ -243,6 +243,7 @@ type ScoreFleetRow struct {
 	Draining            bool
 	FactoryTaken        int
 	AgentID             uuid.UUID
+	Agent               string
 	Model               string
 	Provider            string
 	Capabilities        []string
@@ -285,6 +286,7 @@ func (q *Queries) ScoreFleet(ctx context.Context, db DBTX, workspaceID uuid.UUID
 			&i.Draining,
 			&i.FactoryTaken,
 			&i.AgentID,
+			&i.Agent,
 			&i.Model,
 			&i.Provider,
 			&i.Capabilities,

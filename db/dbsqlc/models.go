@@ -677,6 +677,7 @@ type JobFull struct {
 	Serialise            string
 	ReviewLimit          *int
 	ProductModels        json.RawMessage
+	VerifyMode           string
 	DependsOn            []string
 	LeaseEpoch           *int64
 	LeaseAgentID         *uuid.UUID
@@ -883,6 +884,20 @@ type JobUsage struct {
 	UnpricedTokens     int64
 	SinceNanos         int64
 	SinceAt            *time.Time
+}
+
+type JobVerify struct {
+	WorkspaceID uuid.UUID
+	VerifyJobID uuid.UUID
+	JobID       *uuid.UUID
+	Epoch       int64
+	Commit      string
+	Branch      string
+	Acceptance  json.RawMessage
+	DiffBlob    string
+	DistinctBy  string
+	CreatedAt   time.Time
+	DecidedAt   *time.Time
 }
 
 type JobWord struct {
@@ -1197,6 +1212,10 @@ type Product struct {
 	BranchRetentionDays int
 	Models              json.RawMessage
 	DispatchWeight      int
+	VerifyMode          string
+	VerifyCapabilities  []string
+	VerifyRounds        int
+	VerifyDistinct      string
 }
 
 type ProductRepo struct {

@@ -24,6 +24,7 @@ func (q *Queries) ProductDelete(ctx context.Context, db DBTX, workspaceID uuid.U
 const productList = `-- name: ProductList :many
 SELECT p.id, p.name, p.review_required, p.serialise, p.review_limit, p.paused,
     p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.branch_retention_days, p.models,
+    p.verify_mode, p.verify_capabilities, p.verify_rounds, p.verify_distinct,
     ARRAY(SELECT r.repo FROM product_repo r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id ORDER BY r.repo)::text[] AS repos
 FROM product p WHERE p.workspace_id = $1 ORDER BY p.name
@@ -42,6 +43,10 @@ type ProductListRow struct {
 	MergeChecks         string
 	BranchRetentionDays int
 	Models              json.RawMessage
+	VerifyMode          string
+	VerifyCapabilities  []string
+	VerifyRounds        int
+	VerifyDistinct      string
 	Repos               []string
 }
 
@@ -67,6 +72,10 @@ func (q *Queries) ProductList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.MergeChecks,
 			&i.BranchRetentionDays,
 			&i.Models,
+			&i.VerifyMode,
+			&i.VerifyCapabilities,
+			&i.VerifyRounds,
+			&i.VerifyDistinct,
 			&i.Repos,
 		); err != nil {
 			return nil, err
@@ -171,14 +180,17 @@ func (q *Queries) ProductReposSave(ctx context.Context, db DBTX, workspaceID uui
 
 const productSave = `-- name: ProductSave :exec
 INSERT INTO product (workspace_id, id, name, review_required, serialise, review_limit, paused,
-    merge_by, merge_method, merge_into, merge_checks, branch_retention_days, models)
+    merge_by, merge_method, merge_into, merge_checks, branch_retention_days, models,
+    verify_mode, verify_capabilities, verify_rounds, verify_distinct)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11, $12, $13)
+    $8, $9, $10, $11, $12, $13,
+    $14, $15, $16, $17)
 ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
     serialise = excluded.serialise, review_limit = excluded.review_limit, paused = excluded.paused,
     merge_by = excluded.merge_by, merge_method = excluded.merge_method, merge_into = excluded.merge_into,
     merge_checks = excluded.merge_checks, branch_retention_days = excluded.branch_retention_days,
-    models = excluded.models, updated_at = now()
+    models = excluded.models, verify_mode = excluded.verify_mode, verify_capabilities = excluded.verify_capabilities,
+    verify_rounds = excluded.verify_rounds, verify_distinct = excluded.verify_distinct, updated_at = now()
 `
 
 type ProductSaveParams struct {
@@ -195,6 +207,10 @@ type ProductSaveParams struct {
 	MergeChecks         string
 	BranchRetentionDays int
 	Models              json.RawMessage
+	VerifyMode          string
+	VerifyCapabilities  []string
+	VerifyRounds        int
+	VerifyDistinct      string
 }
 
 // Makes a product or replaces its settings.
@@ -213,6 +229,10 @@ func (q *Queries) ProductSave(ctx context.Context, db DBTX, arg ProductSaveParam
 		arg.MergeChecks,
 		arg.BranchRetentionDays,
 		arg.Models,
+		arg.VerifyMode,
+		arg.VerifyCapabilities,
+		arg.VerifyRounds,
+		arg.VerifyDistinct,
 	)
 	return err
 }

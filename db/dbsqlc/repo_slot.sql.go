@@ -365,7 +365,7 @@ SELECT r.job_id FROM job_ready r
 WHERE r.workspace_id = $1
     AND r.lane_id = ANY(ARRAY(SELECT l.id FROM product p JOIN lane l ON l.workspace_id = p.workspace_id AND l.product_id = p.id
         WHERE p.workspace_id = $1 AND p.serialise <> 'none'))
-    AND (SELECT j.repo <> '' FROM job j WHERE j.workspace_id = $1 AND j.id = r.job_id)
+    AND (SELECT j.repo <> '' AND j.kind <> 'verify' FROM job j WHERE j.workspace_id = $1 AND j.id = r.job_id)
     AND (SELECT s.job_id FROM repo_slot s WHERE s.workspace_id = $1 AND s.job_id = r.job_id) IS NULL
 ORDER BY r.priority DESC, r.place, r.tie_break LIMIT $2
 `
@@ -396,7 +396,7 @@ func (q *Queries) SlotSurplus(ctx context.Context, db DBTX, workspaceID uuid.UUI
 const slotWorked = `-- name: SlotWorked :many
 SELECT j.repo, j.id, j.files FROM job_lease l
 JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
-WHERE l.workspace_id = $1 AND j.product_id = $2 AND j.repo <> '' AND NOT l.follows
+WHERE l.workspace_id = $1 AND j.product_id = $2 AND j.repo <> '' AND NOT l.follows AND j.kind <> 'verify'
 ORDER BY l.claimed_at FOR KEY SHARE OF l SKIP LOCKED
 `
 

@@ -337,6 +337,8 @@ WITH kept AS (
     CROSS JOIN LATERAL (SELECT CASE d.dimension WHEN 'total' THEN '' WHEN 'product' THEN k.product_id::text WHEN 'phase' THEN k.phase
         WHEN 'repo' THEN k.repo WHEN 'model' THEN k.model WHEN 'provider' THEN k.provider WHEN 'agent' THEN k.agent
         WHEN 'factory' THEN k.factory WHEN 'job' THEN k.job_id::text
+        WHEN 'purpose' THEN CASE WHEN EXISTS (SELECT FROM job_verify v WHERE v.workspace_id = $1 AND v.verify_job_id = k.job_id)
+            THEN 'verify' ELSE 'work' END
         WHEN 'day' THEN to_char(k.hour AT TIME ZONE 'UTC', 'YYYY-MM-DD')
         WHEN 'hour' THEN to_char(k.hour AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:00:00"Z"') END AS value) v
     GROUP BY d.dimension, v.value

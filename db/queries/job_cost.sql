@@ -45,7 +45,7 @@ WITH seen AS (
                 sum(x.unpriced) AS unpriced
             FROM job_usage x WHERE x.workspace_id = @workspace_id AND x.job_id = d.id) s
     ) u
-    WHERE u.tokens > 0 AND u.cost_nanos > 0 AND u.unpriced = 0
+    WHERE u.tokens > 0 AND u.cost_nanos > 0 AND u.unpriced = 0 AND d.kind <> 'verify'
     ON CONFLICT (workspace_id, job_id) DO UPDATE SET ended_at = excluded.ended_at, kind = excluded.kind, repo = excluded.repo,
         complexity = excluded.complexity, priority = excluded.priority, failures = excluded.failures, model = excluded.model,
         input_tokens = excluded.input_tokens, cache_read_tokens = excluded.cache_read_tokens,

@@ -59,7 +59,7 @@ WITH RECURSIVE head AS (
     JOIN lane n ON n.workspace_id = @workspace_id AND n.id = h.lane_id
     JOIN product d ON d.workspace_id = n.workspace_id AND d.id = n.product_id
     WHERE n.factory = '' AND NOT d.paused
-        AND EXISTS (SELECT FROM pool p WHERE p.workspace_id = @workspace_id AND n.needs <@ p.tokens
+        AND EXISTS (SELECT FROM pool p WHERE p.workspace_id = @workspace_id AND ARRAY(SELECT t FROM unnest(n.needs) t WHERE t NOT LIKE '!agent:%') <@ p.tokens
             AND (p.product_scope = '{}' OR d.name = ANY(p.product_scope)))
         AND NOT EXISTS (SELECT FROM fleet_stop s WHERE s.workspace_id = @workspace_id AND s.released_at IS NULL
             AND (s.product_id IS NULL OR s.product_id = d.id))

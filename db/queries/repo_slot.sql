@@ -45,7 +45,7 @@ DELETE FROM repo_slot o WHERE o.workspace_id = @workspace_id AND o.job_id = ANY(
 -- nobody's to give up.
 SELECT j.repo, j.id, j.files FROM job_lease l
 JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
-WHERE l.workspace_id = @workspace_id AND j.product_id = @product_id AND j.repo <> '' AND NOT l.follows
+WHERE l.workspace_id = @workspace_id AND j.product_id = @product_id AND j.repo <> '' AND NOT l.follows AND j.kind <> 'verify'
 ORDER BY l.claimed_at FOR KEY SHARE OF l SKIP LOCKED;
 
 -- name: SlotSurplus :many
@@ -56,7 +56,7 @@ SELECT r.job_id FROM job_ready r
 WHERE r.workspace_id = @workspace_id
     AND r.lane_id = ANY(ARRAY(SELECT l.id FROM product p JOIN lane l ON l.workspace_id = p.workspace_id AND l.product_id = p.id
         WHERE p.workspace_id = @workspace_id AND p.serialise <> 'none'))
-    AND (SELECT j.repo <> '' FROM job j WHERE j.workspace_id = @workspace_id AND j.id = r.job_id)
+    AND (SELECT j.repo <> '' AND j.kind <> 'verify' FROM job j WHERE j.workspace_id = @workspace_id AND j.id = r.job_id)
     AND (SELECT s.job_id FROM repo_slot s WHERE s.workspace_id = @workspace_id AND s.job_id = r.job_id) IS NULL
 ORDER BY r.priority DESC, r.place, r.tie_break LIMIT @max_rows;
 

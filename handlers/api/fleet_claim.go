@@ -53,8 +53,8 @@ func claimedModels(ctx context.Context, claimed claim.Result) ([]Job, error) {
 			}
 		}
 		model.Traceparent = tracing.JobClaimed(ctx, j.ID, j.Epoch)
-		if o := claimed.Orders[j.ID]; o.Merge != nil {
-			model.Order = &Order{Merge: o.Merge}
+		if o := claimed.Orders[j.ID]; o.Merge != nil || o.Verify != nil {
+			model.Order = &Order{Merge: o.Merge, Verify: o.Verify}
 		}
 		list = append(list, model)
 	}

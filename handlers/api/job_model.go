@@ -38,6 +38,7 @@ type Job struct {
 	Traceparent           string           `json:"traceparent,omitempty"`
 	Usage                 *Usage           `json:"usage,omitempty"`
 	UsageResults          *UsageResults    `json:"usage_results,omitempty"`
+	VerifyUSD             *string          `json:"verify_usd,omitempty"`
 }
 
 // Attempt is an attempt on the wire.
@@ -89,7 +90,8 @@ type (
 	LogPage = part[LogLine]
 	// Order is what the worker is to do with a job that it claimed.
 	Order struct {
-		Merge *lease.MergeOrder `json:"merge,omitempty"`
+		Merge  *lease.MergeOrder  `json:"merge,omitempty"`
+		Verify *lease.VerifyOrder `json:"verify,omitempty"`
 	}
 	// FoundInLog is where in its log a job was found.
 	FoundInLog struct {

@@ -78,6 +78,9 @@ func (s *jobHandlers) GetJob(ctx context.Context, r GetJobRequestObject) (GetJob
 	model, total, estimated := jobModel(job), usageModel(used.Total), expected.P50.Fixed()
 	spent, since := used.Spent.Cost.Fixed(), used.Spent.Since.Fixed()
 	model.Usage, model.EstimatedUSD, model.SpentUSD, model.SpentSinceProgressUSD = &total, &estimated, &spent, &since
+	if used.Verified {
+		model.VerifyUSD = new(used.Verify.Fixed())
+	}
 	return GetJob200JSONResponse(model), err
 }
 

@@ -98,6 +98,8 @@ var limits = []limit{
 	{bound{jobs.MinReviewLimit, jobs.MaxReviewLimit}, "ProductSettings.review_limit", ""},
 	{bound{none, jobs.MaxMergeInto}, "ProductSettings.merge_into", "product.merge_into"},
 	{bound{none, jobs.MaxMergeChecks}, "ProductSettings.merge_checks", "product.merge_checks"},
+	{bound{0, jobs.MaxRounds}, "ProductVerifySettings.rounds", "product.verify_rounds"},
+	{bound{none, jobs.MaxCapabilities}, "ProductVerifySettings.capabilities", ""},
 	{bound{1, tiermodel.MaxEngine}, "ModelRun.engine", ""},
 	{bound{none, tiermodel.MaxEngine}, "", "attempt.engine"},
 	{bound{none, tiermodel.MaxStored}, "", "product.models"},

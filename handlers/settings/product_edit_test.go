@@ -254,3 +254,25 @@ func TestModelsAreChosenInATable(t *testing.T) {
 		t.Errorf("it names %v", got)
 	}
 }
+
+func TestAProductHasItsWorkVerified(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	d.Product("ledger", jobs.ProductSettings{})
+	in := productFields("", func(v url.Values) {
+		v.Set("verify_mode", "agent")
+		v.Set("verify_distinct", "model")
+		v.Set("verify_rounds", "0")
+		v.Set("verify_capabilities", "has:browser gpu")
+	})
+	handlertest.WantRedirect(t, d.Post("/settings/products/ledger", in), "/settings/products")
+	p := d.Settings("ledger").Verify
+	if p.Mode != jobs.VerifyByAgent || p.Distinct != "model" || *p.Rounds != 0 || web.JoinAnd(p.Capabilities) != "gpu and has:browser" {
+		t.Errorf("it became %+v", p)
+	}
+	doc := handlertest.Page(t, d.Get("/settings/products/ledger"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#verify_mode option[value='agent'][selected], #verify_distinct option[value='model'][selected], "+
+		"#verify_rounds[value='0'], #verify_capabilities[value='gpu has:browser']", 4)
+	in.Set("verify_capabilities", "Not One")
+	doc = handlertest.Page(t, d.Post("/settings/products/ledger", in), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#verify_capabilities-e", "It must be a capability")
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/handlers/form"
 	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/distinct"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/natural"
@@ -167,6 +168,23 @@ var productFields = append(form.Table[productInput]{
 		Note("empty is none"),
 	form.Number("branch_retention_days", "Branches stay", 0, jobs.MaxBranchRetention,
 		func(in *productInput) **int { return &in.BranchRetention }).WithKind(ui.KindWhole).Note("days; empty is 30"),
+	form.Choice("verify_mode", "Verified by", func(in *productInput) *string { return &in.Verify.Mode }).
+		Options(jobs.VerifyOff, "Nobody", jobs.VerifyByAgent, "An agent that did not write it").
+		Check(func(in *productInput) string { in.Verify.Mode = cmp.Or(in.Verify.Mode, jobs.VerifyOff); return "" }).
+		Also("verify.mode"),
+	form.Choice("verify_distinct", "Another", func(in *productInput) *string { return (*string)(&in.Verify.Distinct) }).
+		Options(string(distinct.ByAgent), "Agent", string(distinct.ByModel), "Model", string(distinct.ByProvider), "Provider").
+		Check(func(in *productInput) string {
+			in.Verify.Distinct = cmp.Or(in.Verify.Distinct, distinct.ByAgent)
+			return ""
+		}).
+		Also("verify.distinct"),
+	form.Number("verify_rounds", "Sent back by verifiers", 0, jobs.MaxRounds, func(in *productInput) **int { return &in.Verify.Rounds }).
+		WithKind(ui.KindWhole).Note("times; empty is 2").Also("verify.rounds"),
+	form.Custom("verify_capabilities", "Verifiers offer", 4_000,
+		func(in *productInput) string { return strings.Join(in.Verify.Capabilities, " ") },
+		func(in *productInput, text string) string { in.Verify.Capabilities = strings.Fields(text); return "" }).
+		Note("such as has:browser; empty is the repo alone").Also("verify.capabilities"),
 }, modelFields()...)
 
 // splitRepos takes apart repos, one a line.

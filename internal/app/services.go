@@ -23,6 +23,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/announce"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/merging"
+	"github.com/fleetboard/fleetboard/internal/dispatch/verifying"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/eventlog/loss"
 	"github.com/fleetboard/fleetboard/internal/eventlog/seal"
@@ -158,28 +159,29 @@ func Build(d *db.DB, o Options) *Services {
 	s.Notify = notifications.New(d, wake, notifications.Options{Key: o.Key, Earlier: o.Earlier,
 		PublicURL: cmp.Or(o.ReachedAt, o.PublicURL), Mail: o.Mail, Allow: o.Webhooks.Allow, Log: o.Log})
 	s.Coordinator = coordinator.New(d, name, coordinator.Work{
-		Recovery:  s.Dispatch,
-		Promotion: s.Dispatch,
-		Stops:     s.Dispatch,
-		Pools:     s.Pools,
-		Ageing:    s.Dispatch,
-		Preempt:   s.Dispatch,
-		People:    people,
-		Events:    s.Events,
-		JobLogs:   s.JobLogs,
-		Decisions: s.Dispatch,
-		Dead:      s.Announce,
-		Words:     s.Words,
-		Secrets:   s.Jobs.Secrets,
-		Seals:     sealer,
-		Costs:     s.Estimates,
-		Prices:    s.Dispatch,
-		Budgets:   s.Budgets,
-		Merges:    merging.New(d, s.Jobs, s.Dispatch, o.PublicURL, o.Log),
-		Blobs:     s.Blobs,
-		Messages:  s.Bus,
-		Webhooks:  s.Webhooks,
-		Notify:    s.Notify,
+		Recovery:      s.Dispatch,
+		Promotion:     s.Dispatch,
+		Stops:         s.Dispatch,
+		Pools:         s.Pools,
+		Ageing:        s.Dispatch,
+		Preempt:       s.Dispatch,
+		People:        people,
+		Events:        s.Events,
+		JobLogs:       s.JobLogs,
+		Decisions:     s.Dispatch,
+		Dead:          s.Announce,
+		Words:         s.Words,
+		Secrets:       s.Jobs.Secrets,
+		Seals:         sealer,
+		Costs:         s.Estimates,
+		Prices:        s.Dispatch,
+		Budgets:       s.Budgets,
+		Merges:        merging.New(d, s.Jobs, s.Dispatch, o.PublicURL, o.Log),
+		Verifications: verifying.New(d, s.Dispatch),
+		Blobs:         s.Blobs,
+		Messages:      s.Bus,
+		Webhooks:      s.Webhooks,
+		Notify:        s.Notify,
 	}, wake, o.Log)
 	s.Losses = loss.New(d, wake, name)
 	s.Witness = witness.New(d, sealKeys, wake, o.DataDir, o.Log)

@@ -31,7 +31,7 @@ type hands struct {
 func newHands() *hands { return &hands{called: make(chan string, 100)} }
 
 func (h *hands) work() Work {
-	return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h}
+	return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h}
 }
 
 func (h *hands) call(what string) (int, error) {
@@ -66,16 +66,17 @@ func (h *hands) RotateKeys(context.Context) (int, error)        { return h.call(
 func (h *hands) RotateWebhookKeys(context.Context) (int, error) {
 	return h.call("rotate keys of webhooks")
 }
-func (h *hands) Collect(context.Context) (int, error)       { return h.call("collect blobs") }
-func (h *hands) Sweep(context.Context) (int, error)         { return h.call("sweep budgets") }
-func (h *hands) Foresee(context.Context) (int, error)       { return h.call("foresee budgets") }
-func (h *hands) Extend(context.Context) (int, error)        { return h.call("extend the history of costs") }
-func (h *hands) MergeApproved(context.Context) (int, error) { return h.call("merge approved") }
-func (h *hands) Bridge(context.Context) (int, error)        { return h.call("bridge messages") }
-func (h *hands) DropOld(context.Context) (int, error)       { return h.call("drop old messages") }
-func (h *hands) PriceUsage(context.Context) (int, error)    { return h.call("price usage") }
-func (h *hands) Look(context.Context) (int, error)          { return h.call("look what to notify of") }
-func (h *hands) Send(context.Context) (int, error)          { return h.call("send notifications") }
+func (h *hands) Collect(context.Context) (int, error)          { return h.call("collect blobs") }
+func (h *hands) Sweep(context.Context) (int, error)            { return h.call("sweep budgets") }
+func (h *hands) Foresee(context.Context) (int, error)          { return h.call("foresee budgets") }
+func (h *hands) Extend(context.Context) (int, error)           { return h.call("extend the history of costs") }
+func (h *hands) MergeApproved(context.Context) (int, error)    { return h.call("merge approved") }
+func (h *hands) EndVerifications(context.Context) (int, error) { return h.call("end verifications") }
+func (h *hands) Bridge(context.Context) (int, error)           { return h.call("bridge messages") }
+func (h *hands) DropOld(context.Context) (int, error)          { return h.call("drop old messages") }
+func (h *hands) PriceUsage(context.Context) (int, error)       { return h.call("price usage") }
+func (h *hands) Look(context.Context) (int, error)             { return h.call("look what to notify of") }
+func (h *hands) Send(context.Context) (int, error)             { return h.call("send notifications") }
 func (h *hands) Expire(context.Context) error {
 	_, err := h.call("expire")
 	return err
@@ -164,7 +165,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	h.reaped = 2
 	s := New(d, servers.NewName(), h.work(), &topics{}, quiet())
 	stop := serve(t, s)
-	want := []string{"age ready", "bridge messages", "collect blobs", "compact", "drop old messages", "enforce stops", "expire", "expire dead offers", "expire decisions", "expire logs", "expire offers", "extend the history of costs", "fail cycles",
+	want := []string{"age ready", "bridge messages", "collect blobs", "compact", "drop old messages", "end verifications", "enforce stops", "expire", "expire dead offers", "expire decisions", "expire logs", "expire offers", "extend the history of costs", "fail cycles",
 		"foresee budgets", "index logs", "index messages", "index texts", "look what to notify of", "merge approved", "preempt", "price usage", "promote", "reap", "rotate keys of blobs", "rotate keys of webhooks", "rotate secrets", "sample pools",
 		"seal", "send notifications", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	called := map[string]bool{}

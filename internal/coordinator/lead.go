@@ -12,28 +12,29 @@ import (
 // Work is the services that the coordinator calls. Each call does a bounded part of the work,
 // in all workspaces, and is safe in any number of processes at once.
 type Work struct {
-	Recovery  Recovery
-	Promotion Promotion
-	Stops     Stops
-	Pools     Pools
-	Ageing    Ageing
-	Preempt   Preemption
-	People    People
-	Events    Events
-	JobLogs   JobLogs
-	Decisions Decisions
-	Dead      DeadOffers
-	Words     Words
-	Secrets   Secrets
-	Seals     Seals
-	Costs     Costs
-	Prices    Prices
-	Budgets   Budgets
-	Merges    Merges
-	Blobs     Blobs
-	Messages  Messages
-	Webhooks  Webhooks
-	Notify    Notifications
+	Recovery      Recovery
+	Promotion     Promotion
+	Stops         Stops
+	Pools         Pools
+	Ageing        Ageing
+	Preempt       Preemption
+	People        People
+	Events        Events
+	JobLogs       JobLogs
+	Decisions     Decisions
+	Dead          DeadOffers
+	Words         Words
+	Secrets       Secrets
+	Seals         Seals
+	Costs         Costs
+	Prices        Prices
+	Budgets       Budgets
+	Merges        Merges
+	Verifications Verifications
+	Blobs         Blobs
+	Messages      Messages
+	Webhooks      Webhooks
+	Notify        Notifications
 }
 
 // Recovery takes jobs back from agents. Each call returns how many it changed.
@@ -131,6 +132,12 @@ type Prices interface {
 // or decided about.
 type Merges interface {
 	MergeApproved(ctx context.Context) (int, error)
+}
+
+// Verifications ends verifications of work that was decided about, and notes which have ended. It returns
+// how many of either.
+type Verifications interface {
+	EndVerifications(ctx context.Context) (int, error)
 }
 
 // Messages sends agents and people messages of what happened, writes the words by which
@@ -231,6 +238,8 @@ func (t *term) loops() []runloop.Loop {
 		})},
 		{Name: "prices", Every: 5 * time.Second, Jitter: time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Prices.PriceUsage))},
 		{Name: "merges", Every: 2 * time.Second, Jitter: time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Merges.MergeApproved))},
+		{Name: "verifications", Every: 2 * time.Second, Jitter: time.Second, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(w.Verifications.EndVerifications))},
 		{Name: "messages", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(w.Messages.Bridge))},
 		{Name: "old messages", Every: time.Hour, Jitter: 10 * time.Minute, Timeout: slowTimeout,

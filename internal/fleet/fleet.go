@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/distinct"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/natural"
 )
@@ -274,6 +275,21 @@ func (s Snapshot) Route(n Needs) Routing {
 	return r
 }
 
+// HasOther reports whether some agent that takes jobs may have those with these needs, of a factory or ""
+// for any, where they keep agents away by who they are; true where they keep nobody away.
+func (s Snapshot) HasOther(needs []string, factory string) bool {
+	if !slices.ContainsFunc(needs, distinct.Is) {
+		return true
+	}
+	return slices.ContainsFunc(s.Factories, func(f Factory) bool {
+		if !f.TakesJobs() || factory != "" && factory != f.Name {
+			return false
+		}
+		offers := f.Offers()
+		return slices.ContainsFunc(f.Agents, func(a Agent) bool { return a.TakesJobs() && len(a.lacks(needs, offers)) == 0 })
+	})
+}
+
 // HasFree reports whether one of the factories could take the job now.
 func (r Routing) HasFree() bool {
 	return slices.ContainsFunc(r.Eligible, func(fit Fit) bool { return fit.Free > 0 })
@@ -287,7 +303,7 @@ func (r Routing) Takers(n Needs) []Agent {
 		offers, needs := fit.Factory.Offers(), n.Tokens()
 		for _, a := range fit.Factory.Agents {
 			switch {
-			case !a.TakesJobs() || len(missing(needs, offers, a.Capabilities)) > 0:
+			case !a.TakesJobs() || len(a.lacks(needs, offers)) > 0:
 			case a.serves(needs, nil) && a.Idle() && fit.Free > 0:
 				idle = append(idle, a)
 			default:
@@ -304,17 +320,15 @@ func (r Routing) Takers(n Needs) []Agent {
 func (f Factory) fit(n Needs) Fit {
 	fit := Fit{Factory: f}
 	offers, needs := f.Offers(), n.Tokens()
-	fit.Missing = missing(needs, offers)
+	fit.Missing = f.missing(needs, offers)
 	capable, ending := 0, f.Live()
 	for _, a := range f.Agents {
 		if !a.TakesJobs() {
 			continue
 		}
 		ending = false
-		lacks := missing(needs, offers, a.Capabilities)
-		if len(lacks) < len(fit.Missing) {
-			fit.Missing = lacks
-		}
+		lacks := a.lacks(needs, offers)
+		fit.Missing = nearest(fit.Missing, lacks)
 		if a.serves(needs, lacks) && a.Idle() {
 			capable += a.MaxConcurrentJobs - a.Taken
 			fit.IdleAgents = append(fit.IdleAgents, a.Name)
@@ -345,11 +359,40 @@ func (f Factory) fit(n Needs) Fit {
 	return fit
 }
 
+// missing returns the needs that the factory by itself does not meet. Who is kept away by who they are is
+// asked of agents alone: of a factory with agents that take jobs, everybody is at first.
+func (f Factory) missing(needs, offers []string) []string {
+	if !slices.ContainsFunc(f.Agents, Agent.TakesJobs) {
+		needs = distinct.Without(needs)
+	}
+	return missing(needs, offers)
+}
+
+// nearest returns the shorter list, the first of such as are equally long.
+func nearest(a, b []string) []string {
+	if len(b) < len(a) {
+		return b
+	}
+	return a
+}
+
 // lacksAny reports whether the factory lacks any of the needs itself, so that its agents' own
 // capabilities matter.
 func (f Factory) lacksAny(needs []Needs) bool {
 	offers := f.Offers()
 	return slices.ContainsFunc(needs, func(n Needs) bool { return len(missing(n.Tokens(), offers)) > 0 })
+}
+
+// lacks returns the needs of a job that the agent of a factory with these offers does not meet.
+func (a Agent) lacks(needs, offers []string) []string {
+	lacks := missing(distinct.Without(needs), offers, a.Capabilities)
+	who := distinct.Agent{Name: a.Name, Model: a.Model, Provider: a.Provider}
+	for _, need := range distinct.Among(needs) {
+		if !who.Passes([]string{need}) {
+			lacks = append(lacks, need)
+		}
+	}
+	return lacks
 }
 
 // missing returns the needs that none of the sets has.

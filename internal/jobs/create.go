@@ -153,6 +153,8 @@ type creation struct {
 	allow  Allow   // nil where no agent creates the job
 	system *System // nil where somebody else than the system does
 	filed  Filed
+	// inProduct is set where the named product counts, whoever owns the repo.
+	inProduct bool
 }
 
 // replay takes the request's key, or gives the answer that it got before.
@@ -268,27 +270,32 @@ func (c *creation) build() error {
 	c.products, c.secrets = products, map[ids.ID]secrets.Set{}
 	p := fault.Problems{}
 	for i, n := range c.in {
-		product := chooseProduct(n, products, p, prefix(c.in, i))
+		product := c.chooseProduct(n, p, prefix(c.in, i))
 		input, values, err := secrets.Hide(n.InputContext, n.SecretKeys)
 		if err != nil {
 			return err
 		}
 		c.secrets[c.ids[i]] = values
+		spec := n.WithDefaults()
+		if c.system != nil {
+			spec.Capabilities = append(slices.Clip(spec.Capabilities), c.system.Away...)
+		}
 		c.list = append(c.list, Job{
-			Spec: n.WithDefaults().stored(), ID: c.ids[i], Key: n.Key, Kind: n.Kind, ProductID: product.ID, Product: product.Name,
+			Spec: spec.stored(), ID: c.ids[i], Key: n.Key, Kind: n.Kind, ProductID: product.ID, Product: product.Name,
 			FilesTouched: []string{}, InputContext: orNoInput(input), SecretKeys: set(n.SecretKeys),
 			ReviewRequired: orDefault(n.ReviewOverride, product.ReviewRequired), ProductPaused: product.Paused,
 			MaxLost: orDefault(n.MaxLost, defaultMaxLost), RetryBackoffSeconds: orDefault(n.RetryBackoffSeconds, defaultBackoff),
 			IdempotencyKey: n.IdempotencyKey, BlockedReason: n.BlockedReason, Serialise: product.Serialise,
-			ReviewLimit: product.ReviewLimit, ProductModels: product.Models,
-		})
+			ReviewLimit: product.ReviewLimit, ProductModels: product.Models, VerifyMode: product.Verify.Mode,
+		}.asSystem())
 	}
 	return p.Err()
 }
 
 // chooseProduct finds a job's product: the one named, else the one that owns its
 // repo, else "default".
-func chooseProduct(n New, products []Product, p fault.Problems, at string) Product {
+func (c *creation) chooseProduct(n New, p fault.Problems, at string) Product {
+	products := c.products
 	owner := slices.IndexFunc(products, func(x Product) bool { return n.Repo != "" && slices.Contains(x.Repos, n.Repo) })
 	if n.Product == "" && owner >= 0 {
 		return products[owner]
@@ -302,7 +309,7 @@ func chooseProduct(n New, products []Product, p fault.Problems, at string) Produ
 	case named < 0:
 		p.Add(at+"product", "There is no product %s.", name)
 		return Product{}
-	case owner >= 0 && owner != named:
+	case owner >= 0 && owner != named && !c.inProduct:
 		p.Add(at+"product", "The repo %s belongs to the product %s.", n.Repo, products[owner].Name)
 	}
 	return products[named]

@@ -74,6 +74,7 @@ type Job struct {
 	Serialise           Serialise       `json:"-"` // the product's policy
 	ReviewLimit         *int            `json:"-"` // the product's limit of jobs in review
 	ProductModels       tiermodel.Table `json:"-"` // the product's
+	VerifyMode          string          `json:"-"` // the product's, Verify.Mode
 
 	IdempotencyKey string     `json:"idempotency_key"`
 	Version        int        `json:"version"`

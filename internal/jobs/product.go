@@ -97,6 +97,7 @@ type ProductSettings struct {
 	BranchRetention *int `json:"branch_retention_days"`
 	// Models are those that engines run its jobs with, by tier. A product that is read has no nil.
 	Models tiermodel.Table `json:"models"`
+	Verify Verify          `json:"verify"`
 }
 
 // Retention returns for how many days branches stay.
@@ -149,7 +150,7 @@ func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name st
 	return s.changeProduct(ctx, who, name, "", in.Repos, func(before Product) (Product, error) {
 		p := Product{ID: before.ID, Name: name, ProductSettings: in}
 		p.Repos, p.Merge, p.BranchRetention = set(in.Repos), in.orDefault(), new(in.Retention())
-		p.Models = in.Models.Clone()
+		p.Models, p.Verify = in.Models.Clone(), in.Verify.orDefault()
 		p.Serialise = in.Serialise.orDefault()
 		if p.ID == ids.Nil {
 			p.ID = ids.New()
@@ -234,6 +235,7 @@ func (in ProductSettings) check(name string) error {
 	optional(p, "review_limit", in.ReviewLimit, MinReviewLimit, MaxReviewLimit)
 	p.Number("branch_retention_days", in.Retention(), 0, MaxBranchRetention)
 	in.Merge.check(p)
+	in.Verify.check(p)
 	for at, why := range in.Models.Problems("models") {
 		p.Add(at, "%s", why)
 	}
@@ -310,6 +312,7 @@ func (p Product) changes(before Product) []eventlog.Change {
 		note("branch_retention_days", now != DefaultBranchRetention, 0, now)
 	}
 	note("models", !before.Models.Equal(p.Models), db.OrEmpty(before.Models.Lines()), db.OrEmpty(p.Models.Lines()))
+	p.Verify.changes(before.Verify, note)
 	note("paused", before.Paused != p.Paused, before.Paused, p.Paused)
 	return list
 }

@@ -202,7 +202,7 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 		MaxLost: r.MaxLost, RetryBackoffSeconds: r.RetryBackoffSeconds,
 		LastError: r.LastError, Feedback: r.Feedback, ProgressPercent: r.ProgressPercent, CurrentStep: r.CurrentStep,
 		Checkpoint: r.Checkpoint, Result: r.Result, ReviewRequired: r.ReviewNeeded,
-		ProductPaused: r.ProductPaused, Serialise: Serialise(r.Serialise), ReviewLimit: r.ReviewLimit,
+		ProductPaused: r.ProductPaused, Serialise: Serialise(r.Serialise), ReviewLimit: r.ReviewLimit, VerifyMode: r.VerifyMode,
 		FailureKind: FailureKind(r.FailureKind), FilesTouched: r.FilesTouched, ApprovedHead: r.ApprovedHead,
 		MergedCommit: r.MergedCommit, URL: r.Url, Version: r.Version, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
 		UpdatedAt: r.UpdatedAt, ReadyAt: r.ReadyAt, AssignedAt: r.AssignedAt, StartedAt: r.StartedAt,
@@ -228,7 +228,7 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 	}
 	j.AcceptanceMet = checkmarks(j.AcceptanceMet, len(j.Acceptance))
 	j.takeLease(r)
-	return j, nil
+	return j.asSystem(), nil
 }
 
 // checkmarks returns the list as long as the criteria: what is not there is not checked.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/distinct"
+	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
@@ -25,7 +28,9 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 		list = append(list, Product{ID: r.ID, Name: r.Name, ProductSettings: ProductSettings{Repos: r.Repos, Models: models,
 			ReviewRequired: r.ReviewRequired, Serialise: Serialise(r.Serialise), ReviewLimit: r.ReviewLimit, Paused: r.Paused,
 			Merge:           Merge{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks},
-			BranchRetention: &r.BranchRetentionDays}})
+			BranchRetention: &r.BranchRetentionDays,
+			Verify: Verify{Mode: r.VerifyMode, Capabilities: r.VerifyCapabilities, Rounds: &r.VerifyRounds,
+				Distinct: distinct.Rule(r.VerifyDistinct)}}})
 	}
 	return list, nil
 }
@@ -69,6 +74,7 @@ func lockLanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.
 
 // writeProductTx inserts a product or replaces its settings and repos.
 func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
+	verify := p.Verify.orDefault()
 	models, err := json.Marshal(p.Models.Clone())
 	if err != nil {
 		return fmt.Errorf("encode models: %w", err)
@@ -76,9 +82,24 @@ func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) 
 	err = q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: workspace, ID: p.ID, Name: p.Name,
 		ReviewRequired: p.ReviewRequired, Serialise: string(p.Serialise), ReviewLimit: p.ReviewLimit, Paused: p.Paused,
 		MergeBy: p.By, MergeMethod: p.Method, MergeInto: p.Into, MergeChecks: p.Checks,
-		BranchRetentionDays: p.Retention(), Models: models})
+		BranchRetentionDays: p.Retention(), Models: models,
+		VerifyMode: verify.Mode, VerifyCapabilities: verify.Capabilities, VerifyRounds: *verify.Rounds,
+		VerifyDistinct: string(verify.Distinct)})
 	if err != nil {
 		return err
 	}
 	return q.ProductReposSave(ctx, tx, workspace, p.Repos, p.ID)
+}
+
+// VerifyPolicyTx reads whether and how the work of a product is verified. NotFound.
+func VerifyPolicyTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) (Verify, error) {
+	list, err := productsTx(ctx, tx, workspace)
+	if err != nil {
+		return Verify{}, err
+	}
+	at := slices.IndexFunc(list, func(p Product) bool { return p.ID == product })
+	if at < 0 {
+		return Verify{}, fault.New(fault.NotFound, "The product is gone.")
+	}
+	return list[at].Verify, nil
 }

@@ -53,7 +53,8 @@ func (r *reader) unservedLanes() ([]lane, error) {
 	}
 	offers := listOffers(r.snap)
 	for _, l := range r.lanes {
-		if !slices.ContainsFunc(offers, func(o fleet.Offer) bool { return o.Serves(l.needs, l.factory) }) {
+		has := slices.ContainsFunc(offers, func(o fleet.Offer) bool { return o.Has(l.needs, l.factory) })
+		if !has || !r.snap.HasOther(l.needs, l.factory) {
 			r.unserved = append(r.unserved, l)
 		}
 	}

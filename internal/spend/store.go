@@ -209,6 +209,11 @@ func OfJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (m
 // OfAttemptsTx returns the usage of all attempts on a job, what it has cost, and of each of those with the
 // epochs that used something.
 func OfAttemptsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, epochs []int64) (used JobUsage, err error) {
+	verify, err := q.JobVerifyCost(ctx, tx, workspace, job)
+	if err != nil {
+		return used, err
+	}
+	used.Verified, used.Verify = verify.Tokens > 0, Nanos(verify.ChargedNanos)
 	if used.Total, err = OfJobTx(ctx, tx, workspace, job); err != nil || used.Total.Entries == 0 {
 		return used, err
 	}

@@ -72,6 +72,10 @@ type JobUsage struct {
 	Total    Usage
 	Spent    Spent
 	Attempts map[int64]Usage
+	// Verified: the verifications of its work have used something, which cost Verify; the others are
+	// without that.
+	Verified bool
+	Verify   Nanos
 }
 
 // Lease names a lease of a job.

@@ -99,8 +99,14 @@ const (
 		"ended without any. 0 keeps them."
 	meansModels = "Engines run its jobs with these models, by the size that a job is worth. Where a field is empty, " +
 		"the worker chooses: by its own table, or its default."
-	meansLimit  = "While so many of its jobs wait for a decision, agents get no new ones."
-	meansPaused = "Agents get no new jobs of a paused product; what they work on goes on."
+	meansVerify = "Work that waits for a review and names a commit gets a job of its own, in which another agent looks at it " +
+		"before a person decides."
+	meansDistinct = "Nobody verifies who worked on the job; by model or provider nobody who runs the same either, " +
+		"nor an agent that does not say what it runs."
+	meansRounds    = "So often a verifier may send the work of a job back to its agent; then a person decides."
+	meansVerifiers = "What a factory or agent must offer to verify, beside the repo."
+	meansLimit     = "While so many of its jobs wait for a decision, agents get no new ones."
+	meansPaused    = "Agents get no new jobs of a paused product; what they work on goes on."
 )
 
 func (f ProductForm) heading() string {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/tiermodel"
@@ -57,6 +58,10 @@ func printProduct(_ *screen, w io.Writer, product api.Product) {
 		retention = "for ever"
 	}
 	out.line("branches stay", retention)
+	if product.Verify.Mode != api.VerifyOff {
+		out.line("verified by", fmt.Sprintf("another %s, at most %d rounds", product.Verify.Distinct, product.Verify.Rounds))
+		out.line("verifiers offer", strings.Join(product.Verify.Capabilities, ", "))
+	}
 	out.line("models", strings.Join(tiermodel.Table(product.Models).Lines(), ", "))
 }
 
@@ -76,11 +81,21 @@ var productFlags = []flag{
 	{"merge-checks", "merge_checks", "the `command` that the merged work must pass; empty is none", nil},
 }
 
+// verifyFlags are those of the part of a product's settings that is about verification.
+var verifyFlags = []flag{
+	{"verify", "mode", "`who` verifies work before a person decides: off for nobody, or agent for one that did not write it", nil},
+	{"verify-capabilities", "capabilities", "what a verifier must offer beside the repository, as `tokens`", nil},
+	{"verify-rounds", "rounds", "how `often` a verifier may send the work of a job back: 0 to 5", 2},
+	{"verify-distinct", "distinct", "from `what` the verifier must differ: agent, model or provider", nil},
+}
+
 func productSet(c *cli) *cobra.Command {
 	cmd := c.command("set PRODUCT", "Make a product, or change what is named of its settings", "getProduct", "putProduct")
 	takes := reflect.TypeFor[api.ProductSettings]()
 	flags := cmd.Flags()
 	addFlags(flags, takes, productFlags)
+	verify := reflect.TypeFor[api.ProductVerifySettings]()
+	addFlags(flags, verify, verifyFlags)
 	var repos repoFlags
 	flags.StringSliceVar(&repos.repos, "repos", nil, "all its repositories, by `name`")
 	flags.StringSliceVar(&repos.add, "add-repo", nil, "`name` of one more repository; repeatable")
@@ -114,6 +129,13 @@ func productSet(c *cli) *cobra.Command {
 			delete(settings, "one_job_per_repo")
 		}
 		maps.Copy(settings, changes)
+		policy, err := c.changeVerify(flags, verify, settings["verify"])
+		if err != nil {
+			return err
+		}
+		if len(policy) > 0 {
+			settings["verify"] = policy
+		}
 		settings["repos"] = repos.apply(settings["repos"], flags.Changed("repos"))
 		if len(models) > 0 {
 			if settings["models"], err = changeModels(settings["models"], models); err != nil {
@@ -130,6 +152,23 @@ func productSet(c *cli) *cobra.Command {
 }
 
 // changeModels returns a product's table of models with what the lines of --tier-model change.
+// changeVerify returns the settings of verification with what flags change of them.
+func (c *cli) changeVerify(flags *pflag.FlagSet, takes reflect.Type, present any) (map[string]any, error) {
+	changes, err := c.fields(flags, takes, verifyFlags)
+	if err != nil {
+		return nil, err
+	}
+	if !flags.Changed("verify-rounds") {
+		delete(changes, "rounds")
+	}
+	settings, _ := present.(map[string]any)
+	if settings == nil {
+		settings = map[string]any{}
+	}
+	maps.Copy(settings, changes)
+	return settings, nil
+}
+
 func changeModels(present any, lines []string) (tiermodel.Table, error) {
 	table := tiermodel.Table{}
 	if raw, err := json.Marshal(present); err != nil || json.Unmarshal(raw, &table) != nil {

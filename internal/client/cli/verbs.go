@@ -155,7 +155,8 @@ var (
 		{"status", "status", "that last said this `status`: idle, working or blocked", nil},
 	}
 	usageFlags = []flag{
-		{"by", "group_by", "`what` to group by: product, phase, repo, model, provider, agent, factory, job, day or hour", "product"},
+		{"by", "group_by", "`what` to group by: product, phase, repo, model, provider, agent, factory, job, day, hour or purpose",
+			"product"},
 		{"since", "from", "from this `time` on, as 7d; 30 days by default", nil},
 		{"until", "to", "up to this `time`", nil},
 		{"product", "product", "of this product, by `name`", nil},

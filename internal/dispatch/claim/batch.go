@@ -113,10 +113,9 @@ type claimBatch struct {
 type claimItem struct {
 	*batch.Item[claimCall, claimResult]
 
-	agent    claimant
-	products map[int64]ids.ID // of its lanes
-	partly   map[ids.ID]bool  // products with other lanes too
-	named    *jobs.Job        // the one job that was requested
+	agent  claimant
+	served           // its lanes and their products
+	named  *jobs.Job // the one job that was requested
 	// unpriced is set where a model that the agent may run has no price and budgets hold such,
 	// holder is one that has held something, and without the models for which it has.
 	unpriced *budgeting.Unpriced
@@ -309,10 +308,10 @@ func (b *claimBatch) findLanes(c *claimItem) error {
 		return err
 	}
 	c.Res.factory = c.agent.FactoryID
-	served := b.s.served.of(b.workspace, lanes, c.agent.classKey(offer, b.products.idsInScope(c.Req.who.Scope)), func(l lane) bool {
-		return b.products.inScope(c.Req.who.Scope, l.ProductID) && offer.Serves(l.Needs, l.Factory) && c.agent.mayFollow(l.Needs)
-	})
-	c.Res.lanes, c.products, c.partly = served.lanes, served.products, served.partly
+	c.served = b.s.served.of(b.workspace, lanes, c.agent.classKey(offer, b.products.idsInScope(c.Req.who.Scope)), func(l lane) bool {
+		return b.products.inScope(c.Req.who.Scope, l.ProductID) && offer.Has(l.Needs, l.Factory) && c.agent.mayFollow(l.Needs)
+	}).passes(offer.Who)
+	c.Res.lanes = c.lanes
 	c.Res.version = min(c.Res.began, b.s.waiters.Version(b.workspace, c.Res.lanes))
 	return nil
 }

@@ -79,7 +79,7 @@ func (b *claimBatch) headsFor(c *claimItem, heads []head) []head {
 		if !served {
 			continue
 		}
-		why := b.products.closedBy(product)
+		why := b.products.closedBy(product, c.verifies(h.lane))
 		if why == "" && c.heldFrom(product) {
 			why = ReasonBudget
 		}
@@ -91,7 +91,7 @@ func (b *claimBatch) headsFor(c *claimItem, heads []head) []head {
 	}
 	for _, lane := range b.products.held {
 		if product, served := c.products[lane]; served && c.closed == "" {
-			c.closed = b.products.closedBy(product)
+			c.closed = b.products.closedBy(product, false)
 		}
 	}
 	return left

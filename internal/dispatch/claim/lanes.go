@@ -69,17 +69,20 @@ func (b *laneCache) of(ctx context.Context, tx db.Tx, workspace ids.ID, newest i
 	return list, nil
 }
 
-// one returns one lane of a workspace.
+// one returns one lane of a workspace. One that was committed after lanes with higher numbers is found by
+// reading the list from the first lane on.
 func (b *laneCache) one(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (lane, error) {
-	list, err := b.of(ctx, tx, workspace, id)
-	if err != nil {
-		return lane{}, err
+	for range 2 {
+		list, err := b.of(ctx, tx, workspace, id)
+		if err != nil {
+			return lane{}, err
+		}
+		if at, ok := findLane(list.lanes, id); ok {
+			return list.lanes[at], nil
+		}
+		b.forget(workspace)
 	}
-	at, ok := findLane(list.lanes, id)
-	if !ok {
-		return lane{}, fmt.Errorf("a job stands in lane %d, which is not there", id)
-	}
-	return list.lanes[at], nil
+	return lane{}, fmt.Errorf("a job stands in lane %d, which is not there", id)
 }
 
 func holds(list []lane, id int64) bool {

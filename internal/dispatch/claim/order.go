@@ -1,28 +1,35 @@
 package claim
 
 import (
+	"context"
+
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // noOrder is the error of a job of a system kind that nothing orders: what it was for was
 // decided about meanwhile, or the job was made by hand before only the system could.
-const noOrder = "Nothing orders this job any more: what it was to do is not approved, or was decided about."
+const noOrder = "Nothing orders this job any more: the work that it is for was decided about, or is other work by now."
 
 // order finds what the jobs of system kinds among those given are to do. One without an order
 // fails instead: nobody is given it. Other jobs cost no look.
 func (b *claimBatch) order(given []jobs.Job) ([]jobs.Job, error) {
-	var asked []ids.ID
+	var merges, verifications []ids.ID
 	for _, j := range given {
-		if jobs.IsSystemKind(j.Kind) {
-			asked = append(asked, j.ID)
+		switch {
+		case j.Kind == jobs.KindVerify:
+			verifications = append(verifications, j.ID)
+		case jobs.IsSystemKind(j.Kind):
+			merges = append(merges, j.ID)
 		}
 	}
-	if len(asked) == 0 {
+	if len(merges)+len(verifications) == 0 {
 		return given, nil
 	}
 	var err error
-	if b.orders, err = mergeOrdersTx(b.ctx, b.tx, b.workspace, asked); err != nil {
+	if b.orders, err = readOrdersTx(b.ctx, b.tx, b.workspace, merges, verifications); err != nil {
 		return nil, err
 	}
 	ordered := make([]jobs.Job, 0, len(given))
@@ -34,4 +41,18 @@ func (b *claimBatch) order(given []jobs.Job) ([]jobs.Job, error) {
 		}
 	}
 	return ordered, nil
+}
+
+// readOrdersTx reads what jobs are to merge, and what others are to verify.
+func readOrdersTx(ctx context.Context, tx db.Tx, workspace ids.ID, merges, verifications []ids.ID) (map[ids.ID]lease.Order, error) {
+	orders := map[ids.ID]lease.Order{}
+	if len(merges) > 0 {
+		if err := mergeOrdersTx(ctx, tx, workspace, merges, orders); err != nil {
+			return nil, err
+		}
+	}
+	if len(verifications) == 0 {
+		return orders, nil
+	}
+	return orders, verifyOrdersTx(ctx, tx, workspace, verifications, orders)
 }

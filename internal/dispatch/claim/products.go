@@ -19,12 +19,17 @@ type products struct {
 	changing bool
 }
 
-// closedBy returns why a product gives nothing now, "" where it does.
-func (p products) closedBy(product ids.ID) string {
+// closedBy returns why a product gives no jobs now, "" where it does: of those that verify work, or of
+// the others. A full review queue holds no verification: it would only stay full.
+func (p products) closedBy(product ids.ID, verifies bool) string {
 	if p.changing {
 		return ReasonStopped
 	}
-	return p.closed[product]
+	why := p.closed[product]
+	if why == ReasonReviewBacklog && verifies {
+		return ""
+	}
+	return why
 }
 
 // inScope reports whether a token with the scope reaches a product.
@@ -47,7 +52,7 @@ func (p products) idsInScope(of tenancy.Scope) []ids.ID {
 
 // requireOpen refuses a named job whose product gives nothing now.
 func (p products) requireOpen(job jobs.Job) error {
-	switch p.closedBy(job.ProductID) {
+	switch p.closedBy(job.ProductID, job.Kind == jobs.KindVerify) {
 	case ReasonStopped:
 		return fault.New(fault.NotClaimable, "Work is stopped; %s waits until it is released.", job.Key).With("status", string(job.Status))
 	case ReasonPaused:

@@ -3,10 +3,12 @@ package claim
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/dispatch/decision"
+	"github.com/fleetboard/fleetboard/internal/distinct"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -34,7 +36,7 @@ func (s *Service) SeatsTx(ctx context.Context, tx db.Tx, workspace ids.ID, ready
 	}
 	maps.DeleteFunc(open, func(id ids.ID, j decision.Job) bool {
 		_, held := refused[id]
-		return held || b.products.closedBy(j.ProductID) != ""
+		return held || b.products.closedBy(j.ProductID, slices.ContainsFunc(j.Needs, distinct.Is)) != ""
 	})
 	return decision.NewSeats(snapshot, open, excludes(unpriced)), nil
 }

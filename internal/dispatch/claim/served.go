@@ -9,6 +9,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/fleetboard/fleetboard/internal/distinct"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
@@ -35,8 +36,10 @@ type served struct {
 	lanes    []int64
 	products map[int64]ids.ID
 	partly   map[ids.ID]bool // products with lanes that it does not serve
-	number   uint64          // of the list of lanes
-	matched  int             // how many lanes of that list were looked at
+	// guarded are those of the lanes whose jobs keep some agents of the kind away.
+	guarded []lane
+	number  uint64 // of the list of lanes
+	matched int    // how many lanes of that list were looked at
 }
 
 func newServedLanes() *servedLanes {
@@ -76,10 +79,13 @@ func (s *servedLanes) of(workspace ids.ID, list laneList, class [sha256.Size]byt
 		}
 		if shared {
 			fresh.lanes, fresh.products, fresh.partly = slices.Clone(fresh.lanes), maps.Clone(fresh.products), maps.Clone(fresh.partly)
-			shared = false
+			fresh.guarded, shared = slices.Clone(fresh.guarded), false
 		}
 		if does {
 			fresh.lanes, fresh.products[l.ID] = append(fresh.lanes, l.ID), l.ProductID
+			if slices.ContainsFunc(l.Needs, distinct.Is) {
+				fresh.guarded = append(fresh.guarded, l)
+			}
 		} else {
 			fresh.partly[l.ProductID] = true
 		}
@@ -88,4 +94,30 @@ func (s *servedLanes) of(workspace ids.ID, list laneList, class [sha256.Size]byt
 	s.known.Add(key, fresh)
 	s.mu.Unlock()
 	return fresh
+}
+
+// passes returns the lanes without those whose jobs keep one agent of the kind away.
+func (s served) passes(who distinct.Agent) served {
+	var away []int64
+	for _, l := range s.guarded {
+		if !who.Passes(l.Needs) {
+			away = append(away, l.ID)
+		}
+	}
+	if len(away) == 0 {
+		return s
+	}
+	s.lanes, s.products, s.partly = slices.Clone(s.lanes), maps.Clone(s.products), maps.Clone(s.partly)
+	for _, id := range away { // rising, like the lanes
+		s.partly[s.products[id]] = true
+		delete(s.products, id)
+	}
+	s.lanes = slices.DeleteFunc(s.lanes, func(id int64) bool { _, found := slices.BinarySearch(away, id); return found })
+	return s
+}
+
+// verifies reports whether the jobs of one of the lanes verify work: they keep its authors away.
+func (s served) verifies(id int64) bool {
+	_, found := findLane(s.guarded, id)
+	return found
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/distinct"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -50,7 +51,8 @@ func (c claimant) offer(scope tenancy.Scope) (fleet.Offer, error) {
 		return fleet.Offer{}, fmt.Errorf("repos of factory: %w", err)
 	}
 	all := fleet.Offers(c.Os, c.Engines, slices.Concat(c.FactoryCapabilities, c.Capabilities), repos)
-	return fleet.Offer{Factory: c.Factory, Tokens: fleet.Within(scope, all)}, nil
+	return fleet.Offer{Factory: c.Factory, Tokens: fleet.Within(scope, all),
+		Who: distinct.Agent{Name: c.Name, Model: c.Model, Provider: c.Provider}}, nil
 }
 
 // mayFollow reports whether the agent may take a job with these needs although it follows so
@@ -196,13 +198,9 @@ func readyLanes(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64) 
 	return heads, newest, nil
 }
 
-// mergeOrdersTx reads what the jobs are to merge; one that nothing orders is left out.
-func mergeOrdersTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked []ids.ID) (map[ids.ID]lease.Order, error) {
+// mergeOrdersTx adds what the jobs are to merge; one that nothing orders is left out.
+func mergeOrdersTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked []ids.ID, orders map[ids.ID]lease.Order) error {
 	rows, err := q.JobMergeOrders(ctx, tx, asked, workspace)
-	if err != nil {
-		return nil, err
-	}
-	orders := make(map[ids.ID]lease.Order, len(rows))
 	for _, r := range rows {
 		order := &lease.MergeOrder{Job: r.Key, Title: r.Title, URL: r.Url, By: r.MergeBy,
 			Commit: r.Commit, Branch: r.Branch, Into: r.IntoBranch, Method: r.Method, Checks: r.Checks}
@@ -211,5 +209,22 @@ func mergeOrdersTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked []ids.
 		}
 		orders[r.MergeJobID] = lease.Order{Merge: order}
 	}
-	return orders, nil
+	return err
+}
+
+// verifyOrdersTx adds what the jobs are to verify; one that nothing orders is left out.
+func verifyOrdersTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked []ids.ID, orders map[ids.ID]lease.Order) error {
+	rows, err := q.JobVerifyOrders(ctx, tx, asked, workspace)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		order := &lease.VerifyOrder{Job: r.Key, Title: r.Title, Body: r.Body, Attempt: r.Epoch, Commit: r.Commit, Branch: r.Branch,
+			DiffBlob: r.DiffBlob}
+		if err := json.Unmarshal(r.Acceptance, &order.Acceptance); err != nil {
+			return fmt.Errorf("acceptance of %s: %w", r.Key, err)
+		}
+		orders[r.VerifyJobID] = lease.Order{Verify: order}
+	}
+	return nil
 }

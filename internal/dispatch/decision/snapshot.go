@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/dispatch/score"
+	"github.com/fleetboard/fleetboard/internal/distinct"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
@@ -86,6 +87,8 @@ type Snapshot struct {
 	agents    map[string][]Agent // by factory
 	histories history
 	since     time.Duration // that these were read
+	// apart are the candidates for jobs that keep some agents away, by whom.
+	apart map[string]score.Fleet
 }
 
 // Agent is one that lives, as it is compared.
@@ -125,7 +128,7 @@ func (r *Reader) SnapshotTx(
 	}
 	candidates := make([]score.Candidate, 0, len(s.agents))
 	for name := range s.agents {
-		candidates = append(candidates, s.candidate(name))
+		candidates = append(candidates, s.candidate(name, nil))
 	}
 	s.fleet = score.NewFleet(candidates)
 	return s, nil
@@ -201,8 +204,32 @@ func (r *Reader) Took(workspace ids.ID, agent ids.ID, seats int) {
 	}
 }
 
-// candidate describes a factory by its agents and what it did up to a moment ago.
-func (s *Snapshot) candidate(name string) score.Candidate {
+// fleetFor returns the candidates for a job. To a job that keeps some agents away only the others offer
+// that they are not those.
+func (s *Snapshot) fleetFor(j Job) score.Fleet {
+	away := distinct.Among(j.Needs)
+	if len(away) == 0 {
+		return s.fleet
+	}
+	key := fmt.Sprintf("%q", away)
+	known, ok := s.apart[key]
+	if !ok {
+		candidates := make([]score.Candidate, 0, len(s.agents))
+		for name := range s.agents {
+			candidates = append(candidates, s.candidate(name, away))
+		}
+		if s.apart == nil {
+			s.apart = map[string]score.Fleet{}
+		}
+		known = score.NewFleet(candidates)
+		s.apart[key] = known
+	}
+	return known
+}
+
+// candidate describes a factory by its agents and what it did up to a moment ago; for a job that keeps
+// agents away by these needs.
+func (s *Snapshot) candidate(name string, away []string) score.Candidate {
 	agents := s.agents[name]
 	first := agents[0]
 	did := s.histories.byFactory[first.factory]
@@ -220,7 +247,7 @@ func (s *Snapshot) candidate(name string) score.Candidate {
 			continue
 		}
 		c.Out = ""
-		k := score.Kind{Offers: a.offer.Tokens, Products: a.products, Barred: a.barred, Held: a.held, Free: max(0, a.free)}
+		k := score.Kind{Offers: a.offersTo(away), Products: a.products, Barred: a.barred, Held: a.held, Free: max(0, a.free)}
 		key := fmt.Sprint(k.Held, k.Offers, k.Products, k.Barred)
 		if n, known := kinds[key]; known {
 			c.Kinds[n].Free += k.Free
@@ -241,7 +268,7 @@ type Compared struct {
 
 // Compare puts the factories in their order for a job.
 func (s *Snapshot) Compare(j Job, w score.Weights) Compared {
-	d := s.fleet.Decide(j.Job, w)
+	d := s.fleetFor(j).Decide(j.Job, w)
 	return Compared{d, s.At, d.Chosen == "" || s.mayRun(j, d.Chosen)}
 }
 
@@ -261,7 +288,8 @@ func (s *Snapshot) count(factory string, agent ids.ID, seats int) {
 			list[i].free -= seats
 		}
 	}
-	s.fleet.Replace(s.candidate(factory))
+	s.fleet.Replace(s.candidate(factory, nil))
+	clear(s.apart)
 }
 
 // mayRun reports whether a claim of one of the factory's agents would have been given the job: by the
@@ -281,6 +309,17 @@ func (s *Snapshot) FindAgent(factory string, j Job, excluded func(Agent) bool) (
 		return ids.Nil, false
 	}
 	return s.agents[factory][at].id, true
+}
+
+// offersTo returns what the agent offers, with those of some needs that do not keep it away.
+func (a Agent) offersTo(away []string) []string {
+	offers := slices.Clip(a.offer.Tokens)
+	for _, need := range away {
+		if a.offer.Who.Passes([]string{need}) {
+			offers = append(offers, need)
+		}
+	}
+	return offers
 }
 
 // hasSeat reports whether the agent, and its factory, have a free seat.

@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/dispatch/score"
+	"github.com/fleetboard/fleetboard/internal/distinct"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/spend/prices"
@@ -48,7 +49,8 @@ func agentFrom(r dbsqlc.ScoreFleetRow) (Agent, error) {
 	}
 	tokens := fleet.Within(tenancy.Scope{Capabilities: r.Scope}, fleet.Offers(r.Os, r.Engines, own, repos))
 	a := Agent{User: budgeting.User{Model: prices.Model{Provider: r.Provider, Name: r.Model}, Engines: r.Engines},
-		id: r.AgentID, factory: r.FactoryID, offer: fleet.Offer{Factory: r.Factory, Tokens: tokens}, products: r.Products,
+		id: r.AgentID, factory: r.FactoryID, offer: fleet.Offer{Factory: r.Factory, Tokens: tokens,
+			Who: distinct.Agent{Name: r.Agent, Model: r.Model, Provider: r.Provider}}, products: r.Products,
 		held: r.Held, free: r.Seats - r.Taken, seats: r.FactorySeats, taken: r.FactoryTaken}
 	switch {
 	case r.Draining || r.Ending:

@@ -212,6 +212,11 @@ func (b *finishBatch) decide(i *finishItem, job jobs.Locked) error {
 		i.Retry()
 		return nil
 	}
+	// A job that verifies the work is made alone: that locks more than the job.
+	if !b.alone && d.After.IsVerified() && d.By == jobs.ByComplete {
+		i.Retry()
+		return nil
+	}
 	b.decided = append(b.decided, &decidedFinish{finishItem: i, job: job, d: d, e: e})
 	return nil
 }
@@ -259,6 +264,13 @@ func (b *finishBatch) write() error {
 		promoted, err := b.promote(after[i])
 		if err != nil {
 			return err
+		}
+		if f.d.By == jobs.ByComplete {
+			made, err := b.verify(after[i])
+			if err != nil {
+				return err
+			}
+			promoted = append(promoted, made...)
 		}
 		f.Res = finishResult{job: after[i], changed: append(promoted, lease.Change{Before: f.job.Job, After: after[i]})}
 		b.changed = append(b.changed, f.Res.changed...)

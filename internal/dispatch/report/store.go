@@ -52,15 +52,15 @@ func waitForAgent(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
 // the order in which everybody locks.
 func waitForLeases(ctx context.Context, tx db.Tx, who tenancy.Principal, starting, named map[string]ids.ID, every bool) error {
 	if len(starting) > 0 {
-		err := q.JobsWait(ctx, tx, who.Workspace, distinct(starting), who.Agent)
+		err := q.JobsWait(ctx, tx, who.Workspace, listOnce(starting), who.Agent)
 		if err != nil {
 			return err
 		}
 	}
-	return q.LeasesWait(ctx, tx, who.Workspace, who.Agent, every, distinct(named))
+	return q.LeasesWait(ctx, tx, who.Workspace, who.Agent, every, listOnce(named))
 }
 
-func distinct(named map[string]ids.ID) []ids.ID {
+func listOnce(named map[string]ids.ID) []ids.ID {
 	list := make([]ids.ID, 0, len(named))
 	for _, id := range named {
 		list = append(list, id)

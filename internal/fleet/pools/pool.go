@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/distinct"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -90,7 +91,10 @@ func (p Pool) AtMaximum() bool { return p.Live+p.Draining+p.Starting >= p.Max }
 // fits reports whether a factory of the pool could run jobs that need some tokens.
 func (p Pool) fits(product string, needs []string) bool {
 	return (len(p.ProductScope) == 0 || slices.Contains(p.ProductScope, product)) &&
-		!slices.ContainsFunc(needs, func(token string) bool { return !slices.Contains(p.tokens, token) })
+		!slices.ContainsFunc(needs, func(token string) bool {
+			// A factory that is started has new agents.
+			return !slices.Contains(p.tokens, token) && !strings.HasPrefix(token, distinct.NotAgents)
+		})
 }
 
 // room is how many jobs the pool can still take when it has grown to its maximum.

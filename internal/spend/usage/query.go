@@ -24,13 +24,15 @@ const (
 	Job      Dimension = "job"
 	Day      Dimension = "day"
 	Hour     Dimension = "hour"
+	// Purpose is "verify" for what the verification of work cost, else "work".
+	Purpose Dimension = "purpose"
 )
 
 // total is the group that all usage is in.
 const total Dimension = "total"
 
 // Dimensions lists them.
-var Dimensions = []Dimension{Product, Phase, Repo, Model, Provider, Agent, Factory, Job, Day, Hour}
+var Dimensions = []Dimension{Product, Phase, Repo, Model, Provider, Agent, Factory, Job, Day, Hour, Purpose}
 
 // Filters are those that usage is filtered by.
 var Filters = []Dimension{Product, Phase, Repo, Model, Provider, Agent, Factory, Job}
