@@ -1557,6 +1557,21 @@ func (e UsageDimension) Valid() bool {
 	}
 }
 
+// Defines values for UsageFormat.
+const (
+	UsageFormatFocus UsageFormat = "focus"
+)
+
+// Valid indicates whether the value is a known member of the UsageFormat enum.
+func (e UsageFormat) Valid() bool {
+	switch e {
+	case UsageFormatFocus:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UsageResultStatus.
 const (
 	UsageResultStatusKnown    UsageResultStatus = "known"
@@ -5047,6 +5062,9 @@ type UsageEntry struct {
 	ProviderSession *string `json:"provider_session,omitempty"`
 }
 
+// UsageFormat defines model for UsageFormat.
+type UsageFormat string
+
 // UsageGroup defines model for UsageGroup.
 type UsageGroup struct {
 	// CacheShare What part of all that models read came from a cache, 0 to 1; null where they read nothing.
@@ -5648,6 +5666,9 @@ type GetUsageParams struct {
 
 	// Job By key.
 	Job *string `form:"job,omitempty" json:"job,omitempty"`
+
+	// Format `focus` streams a charge for each hour, attempt and model as CSV in the columns of the FinOps Open Cost and Usage Specification 1.2, the earliest first, whatever `Accept`, `group_by` and `limit` say.
+	Format *UsageFormat `form:"format,omitempty" json:"format,omitempty"`
 
 	// Limit How many groups.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
@@ -7432,7 +7453,7 @@ type ClientInterface interface {
 	// Corresponds with POST /stop/release (the `ReleaseFleet` operationId).
 	ReleaseFleet(ctx context.Context, body ReleaseFleetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them; `format` streams charges instead.
 	//
 	// Corresponds with GET /usage (the `GetUsage` operationId).
 	GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10859,7 +10880,7 @@ func (c *caller) ReleaseFleet(ctx context.Context, body ReleaseFleetJSONRequestB
 	return c.Client.Do(req)
 }
 
-// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them; `format` streams charges instead.
 //
 // Corresponds with GET /usage (the `GetUsage` operationId).
 func (c *caller) GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -17775,6 +17796,18 @@ func NewGetUsageRequest(server string, params *GetUsageParams) (*http.Request, e
 
 		}
 
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Limit != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
@@ -19827,7 +19860,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /stop/release (the `ReleaseFleet` operationId).
 	ReleaseFleetWithResponse(ctx context.Context, body ReleaseFleetJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseFleetResponse, error)
 
-	// GetUsageWithResponse What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+	// GetUsageWithResponse What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them; `format` streams charges instead.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -30959,7 +30992,7 @@ func (c *ClientWithResponses) ReleaseFleetWithResponse(ctx context.Context, body
 	return ParseReleaseFleetResponse(rsp)
 }
 
-// GetUsageWithResponse What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+// GetUsageWithResponse What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them; `format` streams charges instead.
 //
 // Returns a wrapper object for the known response body format(s).
 //

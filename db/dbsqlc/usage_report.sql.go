@@ -12,6 +12,149 @@ import (
 	"github.com/google/uuid"
 )
 
+const usageCharges = `-- name: UsageCharges :many
+SELECT h.hour, h.job_id, h.epoch, h.provider, h.model, h.product_id, h.phase, h.repo, h.agent, h.factory, h.entries, h.input_tokens,
+    h.output_tokens, h.cache_read_tokens, h.cache_write_tokens, h.cache_write_1h_tokens, h.charged_nanos, h.computed_nanos, h.reported_nanos,
+    h.imputed_nanos, h.unpriced_tokens, h.unpriced, coalesce(j.key, '')::text AS job_key, coalesce(p.name, '')::text AS product,
+    (h.entries = 0 AND NOT EXISTS (SELECT 1 FROM usage_hour o WHERE o.workspace_id = $1 AND o.job_id = h.job_id AND o.entries > 0
+            AND o.hour >= date_trunc('month', h.hour, 'UTC') AND o.hour < date_trunc('month', h.hour, 'UTC') + interval '1 month')
+        AND EXISTS (SELECT 1 FROM usage_hour o WHERE o.workspace_id = $1 AND o.job_id = h.job_id AND o.entries > 0
+            AND o.hour < date_trunc('month', h.hour, 'UTC')))::boolean AS corrects
+FROM usage_hour h
+LEFT JOIN job j ON j.workspace_id = h.workspace_id AND j.id = h.job_id
+LEFT JOIN product p ON p.workspace_id = h.workspace_id AND p.id = h.product_id
+WHERE h.workspace_id = $1 AND h.hour >= $2 AND h.hour < $3 AND h.hour >= $4::timestamptz
+    AND (h.hour, h.job_id, h.epoch, h.provider, h.model, h.product_id) > ($4::timestamptz, $5::uuid, $6::bigint,
+        $7::text, $8::text, $9::uuid)
+    AND ($10::text[] IS NULL OR h.product_id = ANY(ARRAY(
+        SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = ANY($10::text[]))))
+    AND ($11::text[] IS NULL OR h.phase = ANY($11::text[]))
+    AND ($12::text[] IS NULL OR h.repo = ANY($12::text[]))
+    AND ($13::text[] IS NULL OR h.provider = ANY($13::text[]))
+    AND ($14::text[] IS NULL OR h.model = ANY($14::text[]))
+    AND ($15::text[] IS NULL OR h.agent = ANY($15::text[]))
+    AND ($16::text[] IS NULL OR h.factory = ANY($16::text[]))
+    AND ($17::text[] IS NULL OR h.job_id = ANY(ARRAY(
+        SELECT j.id FROM job j WHERE j.workspace_id = $1 AND j.key = ANY($17::text[]))))
+ORDER BY h.hour, h.job_id, h.epoch, h.provider, h.model, h.product_id LIMIT $18
+`
+
+type UsageChargesParams struct {
+	WorkspaceID   uuid.UUID
+	Since         time.Time
+	Until         time.Time
+	AfterHour     time.Time
+	AfterJob      uuid.UUID
+	AfterEpoch    int64
+	AfterProvider string
+	AfterModel    string
+	AfterProduct  uuid.UUID
+	Product       []string
+	Phase         []string
+	Repo          []string
+	Provider      []string
+	Model         []string
+	Agent         []string
+	Factory       []string
+	Job           []string
+	MaxRows       int
+}
+
+type UsageChargesRow struct {
+	Hour               time.Time
+	JobID              uuid.UUID
+	Epoch              int64
+	Provider           string
+	Model              string
+	ProductID          uuid.UUID
+	Phase              string
+	Repo               string
+	Agent              string
+	Factory            string
+	Entries            int64
+	InputTokens        int64
+	OutputTokens       int64
+	CacheReadTokens    int64
+	CacheWriteTokens   int64
+	CacheWrite1hTokens int64
+	ChargedNanos       int64
+	ComputedNanos      int64
+	ReportedNanos      int64
+	ImputedNanos       int64
+	UnpricedTokens     int64
+	Unpriced           int64
+	JobKey             string
+	Product            string
+	Corrects           bool
+}
+
+// What each attempt used of a model within an hour, in order. What holds no entry of its own only raises earlier
+// ones: it corrects earlier months where the job has entries in those alone.
+func (q *Queries) UsageCharges(ctx context.Context, db DBTX, arg UsageChargesParams) ([]UsageChargesRow, error) {
+	rows, err := db.Query(ctx, usageCharges,
+		arg.WorkspaceID,
+		arg.Since,
+		arg.Until,
+		arg.AfterHour,
+		arg.AfterJob,
+		arg.AfterEpoch,
+		arg.AfterProvider,
+		arg.AfterModel,
+		arg.AfterProduct,
+		arg.Product,
+		arg.Phase,
+		arg.Repo,
+		arg.Provider,
+		arg.Model,
+		arg.Agent,
+		arg.Factory,
+		arg.Job,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UsageChargesRow{}
+	for rows.Next() {
+		var i UsageChargesRow
+		if err := rows.Scan(
+			&i.Hour,
+			&i.JobID,
+			&i.Epoch,
+			&i.Provider,
+			&i.Model,
+			&i.ProductID,
+			&i.Phase,
+			&i.Repo,
+			&i.Agent,
+			&i.Factory,
+			&i.Entries,
+			&i.InputTokens,
+			&i.OutputTokens,
+			&i.CacheReadTokens,
+			&i.CacheWriteTokens,
+			&i.CacheWrite1hTokens,
+			&i.ChargedNanos,
+			&i.ComputedNanos,
+			&i.ReportedNanos,
+			&i.ImputedNanos,
+			&i.UnpricedTokens,
+			&i.Unpriced,
+			&i.JobKey,
+			&i.Product,
+			&i.Corrects,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const usageEntries = `-- name: UsageEntries :many
 SELECT e.id, e.booked_at, e.at, e.recorded_at, e.job_id, coalesce(j.key, '')::text AS job_key, e.epoch, e.provider, e.model, e.provider_session, e.operation,
     e.input_tokens, e.output_tokens, e.cache_read_tokens, e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.computed_nanos,

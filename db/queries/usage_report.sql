@@ -52,6 +52,34 @@ LEFT JOIN product p ON p.workspace_id = @workspace_id AND p.id = CASE r.dimensio
 LEFT JOIN job j ON j.workspace_id = @workspace_id AND j.id = CASE r.dimension WHEN 'job' THEN r.value::uuid END
 WHERE r.place <= @max_groups::bigint ORDER BY r.dimension, r.place;
 
+-- name: UsageCharges :many
+-- What each attempt used of a model within an hour, in order. What holds no entry of its own only raises earlier
+-- ones: it corrects earlier months where the job has entries in those alone.
+SELECT h.hour, h.job_id, h.epoch, h.provider, h.model, h.product_id, h.phase, h.repo, h.agent, h.factory, h.entries, h.input_tokens,
+    h.output_tokens, h.cache_read_tokens, h.cache_write_tokens, h.cache_write_1h_tokens, h.charged_nanos, h.computed_nanos, h.reported_nanos,
+    h.imputed_nanos, h.unpriced_tokens, h.unpriced, coalesce(j.key, '')::text AS job_key, coalesce(p.name, '')::text AS product,
+    (h.entries = 0 AND NOT EXISTS (SELECT 1 FROM usage_hour o WHERE o.workspace_id = @workspace_id AND o.job_id = h.job_id AND o.entries > 0
+            AND o.hour >= date_trunc('month', h.hour, 'UTC') AND o.hour < date_trunc('month', h.hour, 'UTC') + interval '1 month')
+        AND EXISTS (SELECT 1 FROM usage_hour o WHERE o.workspace_id = @workspace_id AND o.job_id = h.job_id AND o.entries > 0
+            AND o.hour < date_trunc('month', h.hour, 'UTC')))::boolean AS corrects
+FROM usage_hour h
+LEFT JOIN job j ON j.workspace_id = h.workspace_id AND j.id = h.job_id
+LEFT JOIN product p ON p.workspace_id = h.workspace_id AND p.id = h.product_id
+WHERE h.workspace_id = @workspace_id AND h.hour >= @since AND h.hour < @until AND h.hour >= @after_hour::timestamptz
+    AND (h.hour, h.job_id, h.epoch, h.provider, h.model, h.product_id) > (@after_hour::timestamptz, @after_job::uuid, @after_epoch::bigint,
+        @after_provider::text, @after_model::text, @after_product::uuid)
+    AND (sqlc.narg('product')::text[] IS NULL OR h.product_id = ANY(ARRAY(
+        SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = ANY(sqlc.narg('product')::text[]))))
+    AND (sqlc.narg('phase')::text[] IS NULL OR h.phase = ANY(sqlc.narg('phase')::text[]))
+    AND (sqlc.narg('repo')::text[] IS NULL OR h.repo = ANY(sqlc.narg('repo')::text[]))
+    AND (sqlc.narg('provider')::text[] IS NULL OR h.provider = ANY(sqlc.narg('provider')::text[]))
+    AND (sqlc.narg('model')::text[] IS NULL OR h.model = ANY(sqlc.narg('model')::text[]))
+    AND (sqlc.narg('agent')::text[] IS NULL OR h.agent = ANY(sqlc.narg('agent')::text[]))
+    AND (sqlc.narg('factory')::text[] IS NULL OR h.factory = ANY(sqlc.narg('factory')::text[]))
+    AND (sqlc.narg('job')::text[] IS NULL OR h.job_id = ANY(ARRAY(
+        SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.key = ANY(sqlc.narg('job')::text[]))))
+ORDER BY h.hour, h.job_id, h.epoch, h.provider, h.model, h.product_id LIMIT @max_rows;
+
 -- name: UsageSteps :many
 -- What named products or models were charged by day or hour.
 SELECT g.step, g.name, least(sum(g.charged_nanos), 9223372036854775807)::bigint AS charged_nanos

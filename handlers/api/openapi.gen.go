@@ -438,7 +438,7 @@ type ServerInterface interface {
 	// ReleaseFleet Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
 	// (POST /stop/release)
 	ReleaseFleet(ctx echo.Context) error
-	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them; `format` streams charges instead.
 	// (GET /usage)
 	GetUsage(ctx echo.Context, params GetUsageParams) error
 	// ListUsageEntries The usage entries, by the instant that they are booked at, newest first. `Accept` with `text/csv` streams all of them from `cursor` on as CSV.
@@ -3056,6 +3056,13 @@ func (w *ServerInterfaceWrapper) GetUsage(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "job", ctx.QueryParams(), &params.Job, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", ctx.QueryParams(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter format: %s", err))
 	}
 
 	// ------------- Optional query parameter "limit" -------------
@@ -11199,7 +11206,7 @@ type StrictServerInterface interface {
 	// ReleaseFleet Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
 	// (POST /stop/release)
 	ReleaseFleet(ctx context.Context, request ReleaseFleetRequestObject) (ReleaseFleetResponseObject, error)
-	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them; `format` streams charges instead.
 	// (GET /usage)
 	GetUsage(ctx context.Context, request GetUsageRequestObject) (GetUsageResponseObject, error)
 	// ListUsageEntries The usage entries, by the instant that they are booked at, newest first. `Accept` with `text/csv` streams all of them from `cursor` on as CSV.

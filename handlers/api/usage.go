@@ -32,6 +32,9 @@ func (s *usageHandlers) GetUsage(ctx context.Context, r GetUsageRequestObject) (
 	}
 	query := usageQuery(p.From, p.To, map[usage.Dimension]*string{usage.Product: p.Product, usage.Phase: p.Phase, usage.Repo: p.Repo,
 		usage.Model: p.Model, usage.Provider: p.Provider, usage.Agent: p.Agent, usage.Factory: p.Factory, usage.Job: p.Job})
+	if p.Format != nil {
+		return s.charges(ctx, query)
+	}
 	most := defaultGroups
 	if p.Limit != nil {
 		most = *p.Limit

@@ -87,3 +87,32 @@ func TestUsageAsCSV(t *testing.T) {
 	}
 	w.as(w.owner, "GET", "/usage/entries?from=2020-01-01T00:00:00Z", nil, "Accept", "text/csv").want(422).refused(fault.Validation, "to")
 }
+
+// With a format all charges come as CSV, whatever is accepted, to whoever may read usage.
+func TestUsageInFocus(t *testing.T) {
+	t.Parallel()
+	w, key := used(t, 5)
+	a := w.as(w.owner, "GET", "/usage?format=focus&model=small&group_by=day&limit=1", nil).want(200)
+	list, err := csv.NewReader(strings.NewReader(string(a.raw))).ReadAll()
+	if kind := a.header.Get("Content-Type"); err != nil || !strings.HasPrefix(kind, "text/csv") || len(list) != 2 {
+		t.Fatalf("%s, %v: %s", kind, err, a.raw)
+	}
+	charge := map[string]string{}
+	for i, column := range list[0] {
+		charge[column] = list[1][i]
+	}
+	for column, want := range map[string]string{"BilledCost": "1.500000000", "BillingCurrency": "USD", "ConsumedQuantity": "18", "ConsumedUnit": "Tokens",
+		"ChargeCategory": "Usage", "ChargeClass": "", "ProviderName": "house", "SkuId": "house/small", "x_CostBasis": "Reported", "x_Entries": "3"} {
+		if charge[column] != want {
+			t.Errorf("%s is %q; want %q", column, charge[column], want)
+		}
+	}
+	if !strings.Contains(charge["Tags"], `"fleetboard:job":"`+key+`"`) || charge["BillingAccountName"] == "" || charge["SubAccountName"] != "default" {
+		t.Errorf("whose it is: %v", charge)
+	}
+	if none := w.as(w.owner, "GET", "/usage?format=focus&model=other", nil).want(200); strings.Count(string(none.raw), "\n") != 1 {
+		t.Errorf("no charge: %s", none.raw)
+	}
+	w.as(w.owner, "GET", "/usage?format=xlsx", nil).want(422).refused(fault.Validation, "format")
+	w.as(w.owner, "GET", "/usage?format=focus&from=2020-01-01T00:00:00Z", nil).want(422).refused(fault.Validation, "to")
+}

@@ -124,7 +124,7 @@ var examples = map[string]string{
 	"stop": "stop --hold all --reason \"The model writes nonsense\"\nstop billing --reason \"The release " +
 		"branch is cut\"",
 	"stops":                "stops",
-	"usage":                "usage --by model --since 7d",
+	"usage":                "usage --by model --since 7d\nusage --focus --since 31d > charges.csv",
 	"version":              "version\nversion --client",
 	"webhook add":          "webhook add https://hooks.example.com/fleetboard --type 'job.*' --product payments",
 	"webhook deliveries":   "webhook deliveries 019a0000-0000-7000-8000-000000000001 --status failed",

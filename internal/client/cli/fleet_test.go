@@ -137,6 +137,10 @@ func TestMoney(t *testing.T) {
 	if said := w.fleet("usage").ok(); !strings.Contains(said, "all") {
 		t.Errorf("usage: %q", said)
 	}
+	if said := w.fleet("usage", "--focus", "--since", "7d").ok(); !strings.HasPrefix(said, "BilledCost,BillingAccountId,") {
+		t.Errorf("charges: %q", said)
+	}
+	w.fleet("usage", "--focus", "--by", "model").ends(2)
 	w.fleet("usage", "--by", "colour").ends(2)
 	w.fleet("usage", "--since", "someday").ends(2)
 }

@@ -91,7 +91,7 @@ func (c *cli) root() *cobra.Command {
 		jobCommand(c), backlogCommand(c), eventsCommand(c), budgetCommand(c), factoryCommand(c), poolCommand(c), issuerCommand(c),
 		webhookCommand(c), stopCommand(c),
 		releaseCommand(c), dispatchCommand(c), notificationsCommand(c), agentCommand(c), productCommand(c), messageCommand(c),
-		busCommand(c), blobCommand(c), importCommand(c), doctorCommand(c), coordinatorCommand(c))
+		busCommand(c), blobCommand(c), importCommand(c), doctorCommand(c), coordinatorCommand(c), usageCommand(c))
 	root.AddCommand(c.verbsBelow("")...)
 	c.completeFlags(root)
 	addExamples(root)

@@ -29,9 +29,6 @@ type verb struct {
 
 // verbs are the commands that do no more than call and print.
 var verbs = []verb{
-	{"", "usage", "What models were used for, and what it cost", "getUsage", usageFlags,
-		listAll((*api.Client).GetUsage, printUsage)},
-
 	{"", "stops", "List what is stopped", "listStops", nil, showAll((*api.Client).ListStops, printStops)},
 
 	{"coordinator", "status", "Show who coordinates, the servers that live, and what the database lacks", "getCoordinatorStatus", nil,

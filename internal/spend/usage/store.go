@@ -92,6 +92,27 @@ func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery
 	return list, nil
 }
 
+func accountTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Account, error) {
+	w, err := q.WorkspaceGet(ctx, tx, workspace)
+	return Account{ID: workspace, Name: w.Name}, err
+}
+
+func chargesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query ChargeQuery, most int) ([]Charge, error) {
+	rows, err := q.UsageCharges(ctx, tx, dbsqlc.UsageChargesParams{WorkspaceID: workspace, Since: query.From, Until: query.Until,
+		AfterHour: query.After.Hour, AfterJob: query.After.JobID, AfterEpoch: query.After.Epoch, AfterProvider: query.After.Provider,
+		AfterModel: query.After.Model, AfterProduct: query.After.ProductID, MaxRows: most,
+		Product: query.Filter[Product], Phase: query.Filter[Phase], Repo: query.Filter[Repo], Provider: query.Filter[Provider],
+		Model: query.Filter[Model], Agent: query.Filter[Agent], Factory: query.Filter[Factory], Job: query.Filter[Job]})
+	return db.Map(rows, err, func(r dbsqlc.UsageChargesRow) Charge {
+		return Charge{Hour: r.Hour, JobID: r.JobID, JobKey: r.JobKey, Epoch: r.Epoch, ProductID: r.ProductID, Product: r.Product,
+			Phase: r.Phase, Repo: r.Repo, Agent: r.Agent, Factory: r.Factory, Provider: r.Provider, Model: r.Model, Corrects: r.Corrects,
+			Usage: spend.Usage{Entries: r.Entries, Input: r.InputTokens, Output: r.OutputTokens, CacheRead: r.CacheReadTokens,
+				CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Charged: spend.Nanos(r.ChargedNanos),
+				Computed: spend.Nanos(r.ComputedNanos), Reported: spend.Nanos(r.ReportedNanos), Imputed: spend.Nanos(r.ImputedNanos),
+				UnpricedTokens: r.UnpricedTokens, Unpriced: r.Unpriced}}
+	})
+}
+
 func unpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query) ([]Named, error) {
 	rows, err := q.UsageUnpriced(ctx, tx, workspace, query.From, query.Until, maxUnpriced)
 	return db.Map(rows, err, func(r dbsqlc.UsageUnpricedRow) Named {
