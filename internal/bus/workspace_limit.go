@@ -53,9 +53,7 @@ func (l *workspaceLimit) enter(ctx context.Context, workspace ids.ID) (leave fun
 	}
 	here.users++
 	l.mu.Unlock()
-	limited, cancel := context.WithTimeout(ctx, l.wait)
-	defer cancel()
-	if err := here.Acquire(limited, 1); err != nil {
+	if err := here.acquire(ctx, l.wait); err != nil {
 		l.release(workspace, here)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -67,6 +65,17 @@ func (l *workspaceLimit) enter(ctx context.Context, workspace ids.ID) (leave fun
 		here.Release(1)
 		l.release(workspace, here)
 	}, nil
+}
+
+// acquire takes a slot: a free one at once, however late the caller comes to run, else the next one
+// within wait.
+func (s *slots) acquire(ctx context.Context, wait time.Duration) error {
+	if ctx.Err() == nil && s.TryAcquire(1) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return s.Acquire(ctx, 1)
 }
 
 // release forgets a workspace that has no call any more.
