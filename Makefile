@@ -105,8 +105,8 @@ soak:
 .PHONY: chaos
 chaos:
 	@FLEETBOARD_CHAOS_SECONDS=$${FLEETBOARD_CHAOS_SECONDS:-300} FLEETBOARD_CHAOS_JOBS=$${FLEETBOARD_CHAOS_JOBS:-5000} \
-		FLEETBOARD_UPGRADE_ROUNDS=$${FLEETBOARD_UPGRADE_ROUNDS:-10} FLEETBOARD_WEBHOOK_KILLS=$${FLEETBOARD_WEBHOOK_KILLS:-50} \
-		go test -count=1 -v -timeout 40m ./e2e/chaos
+		FLEETBOARD_WEBHOOK_KILLS=$${FLEETBOARD_WEBHOOK_KILLS:-50} \
+		go test -count=1 -v -timeout 40m -tags upgrade ./e2e/chaos
 	@FLEETBOARD_CHAOS_SECONDS=$${FLEETBOARD_CHAOS_SECONDS:-300} go test -count=1 -v -timeout 30m -run ThirtyJobs ./e2e/factory
 
 ## generate: bring all generated files up to date

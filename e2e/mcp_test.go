@@ -89,9 +89,6 @@ func claudeProgram(t *testing.T) string {
 func TestTheInspectorWorksAJob(t *testing.T) {
 	t.Parallel()
 	if out, err := exec.CommandContext(t.Context(), "../tools/ensure-inspector.sh").CombinedOutput(); err != nil {
-		if _, missing := exec.LookPath("npm"); missing != nil {
-			t.Skip("there is no npm here to install the inspector")
-		}
 		t.Fatalf("install the inspector: %v\n%s", err, out)
 	}
 	s := startServer(t)

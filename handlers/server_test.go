@@ -67,24 +67,30 @@ func TestSecurityHeaders(t *testing.T) {
 			if name == "owner" && w.Code == http.StatusSeeOther && strings.HasPrefix(w.Header().Get("Location"), "/login") && route.Need != tenancy.Public && !m.leaves[nameOf(route)] {
 				t.Errorf("%s: the owner was not known", nameOf(route))
 			}
-			for header, want := range headersOf {
-				if route.Path == "/push-worker.js" {
-					want = cmp.Or(headersOfWorker[header], want)
-				}
-				got := w.Header().Get(header)
-				kept := header == "Cache-Control" && route.Path == "/static/*" || header == "Cache-Control" && (got == "no-store, no-transform" || got == "private, no-cache" && name == "owner")
-				if got == "" && !kept || !strings.HasPrefix(got, want) && !kept {
-					t.Errorf("%s as %s: %s = %q, want %q...", nameOf(route), name, header, got, want)
-				}
-			}
-			if strings.Contains(w.Header().Get("Content-Security-Policy"), "unsafe") {
-				t.Errorf("%s: the policy allows what is unsafe", nameOf(route))
-			}
+			assertHeaders(t, route, name, w.Header())
 			for _, line := range w.Header().Values("Set-Cookie") {
 				cookieIsBound(t, nameOf(route), line)
 			}
 			m.kept.Restore()
 		}
+	}
+}
+
+// assertHeaders checks what every answer has, whoever gets it.
+func assertHeaders(t *testing.T, route web.Route, name string, head http.Header) {
+	t.Helper()
+	for header, want := range headersOf {
+		if route.Path == "/push-worker.js" {
+			want = cmp.Or(headersOfWorker[header], want)
+		}
+		got := head.Get(header)
+		kept := header == "Cache-Control" && (route.Path == "/static/*" || got == "no-store, no-transform" || got == "private, no-cache" && name == "owner")
+		if !kept && (got == "" || !strings.HasPrefix(got, want)) {
+			t.Errorf("%s as %s: %s = %q, want %q...", nameOf(route), name, header, got, want)
+		}
+	}
+	if strings.Contains(head.Get("Content-Security-Policy"), "unsafe") {
+		t.Errorf("%s: the policy allows what is unsafe", nameOf(route))
 	}
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that Prometheus and promtool are there, for the tests of the alerts: those on the path, or
 # Debian's, unpacked into .tools/prometheus without installing or starting them. Elsewhere one sentence
-# says what is missing, and the tests of the alerts say so too.
+# says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ if ! { has promtool && has prometheus; } && command -v apt-get >/dev/null && com
     ) && rm -rf .tools/prometheus && mv .tools/prometheus.new .tools/prometheus || rm -rf .tools/prometheus.new
 fi
 if ! { has promtool && has prometheus; }; then
-    echo "The tests of the alerts need promtool and prometheus, please install them (on Debian: prometheus); they are skipped until then." >&2
-    exit 0
+    echo "The tests of the alerts need promtool and prometheus, please install them (on Debian: prometheus)." >&2
+    exit 1
 fi
 echo "Prometheus and promtool are there"

@@ -203,58 +203,50 @@ func (q *Queries) TouchForget(ctx context.Context, db DBTX, workspaceID uuid.UUI
 	return err
 }
 
-const touchInsert = `-- name: TouchInsert :many
-WITH fresh AS MATERIALIZED (
-    SELECT s.path FROM (SELECT DISTINCT unnest($1::text[]) AS path) s
-    WHERE (SELECT 1 FROM touched_path t WHERE t.workspace_id = $2 AND t.job_id = $3 AND t.path = s.path) IS NULL
-), held AS MATERIALIZED (
-    SELECT count(*) AS n FROM touched_path h WHERE h.workspace_id = $2 AND h.job_id = $3
-), room AS MATERIALIZED (
-    SELECT f.path FROM fresh f ORDER BY f.path LIMIT greatest((SELECT $4::bigint) - (SELECT h.n FROM held h), 0)
-), added AS (
-    INSERT INTO touched_path (workspace_id, job_id, epoch, repo, path)
-    SELECT $2, $3, $5::bigint, $6::text, r.path FROM room r
-    RETURNING path
-)
-SELECT f.path::text AS path, (a.path IS NOT NULL)::boolean AS is_added FROM fresh f LEFT JOIN added a ON a.path = f.path
+const touchInsert = `-- name: TouchInsert :exec
+INSERT INTO touched_path (workspace_id, job_id, epoch, repo, path)
+SELECT $1, $2, $3::bigint, $4::text, unnest($5::text[])
 `
 
 type TouchInsertParams struct {
-	Paths       []string
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID
-	MaxPaths    int64
 	Epoch       int64
 	Repo        string
+	Paths       []string
 }
 
-type TouchInsertRow struct {
-	Path    string
-	IsAdded bool
-}
-
-// Adds files that a job touches, until it has max_paths of them. One row for each that is new, whether
-// it was added or not.
-func (q *Queries) TouchInsert(ctx context.Context, db DBTX, arg TouchInsertParams) ([]TouchInsertRow, error) {
-	rows, err := db.Query(ctx, touchInsert,
-		arg.Paths,
+// Adds files that a job touches, none of which it has yet.
+func (q *Queries) TouchInsert(ctx context.Context, db DBTX, arg TouchInsertParams) error {
+	_, err := db.Exec(ctx, touchInsert,
 		arg.WorkspaceID,
 		arg.JobID,
-		arg.MaxPaths,
 		arg.Epoch,
 		arg.Repo,
+		arg.Paths,
 	)
+	return err
+}
+
+const touchKnown = `-- name: TouchKnown :many
+SELECT t.path FROM touched_path t
+WHERE t.workspace_id = $1 AND t.job_id = $2 AND t.path = ANY($3::text[])
+`
+
+// Which of these files a job touches already.
+func (q *Queries) TouchKnown(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, paths []string) ([]string, error) {
+	rows, err := db.Query(ctx, touchKnown, workspaceID, jobID, paths)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []TouchInsertRow{}
+	items := []string{}
 	for rows.Next() {
-		var i TouchInsertRow
-		if err := rows.Scan(&i.Path, &i.IsAdded); err != nil {
+		var path string
+		if err := rows.Scan(&path); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, path)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

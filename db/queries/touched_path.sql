@@ -16,22 +16,15 @@ WHERE j.workspace_id = @workspace_id AND (j.key = @key::text OR j.id = sqlc.narg
 -- Deletes what an earlier lease of the job, or one on another repo, has touched.
 DELETE FROM touched_path t WHERE t.workspace_id = @workspace_id AND t.job_id = @job_id AND (t.epoch <> @epoch OR t.repo <> @repo);
 
--- name: TouchInsert :many
--- Adds files that a job touches, until it has max_paths of them. One row for each that is new, whether
--- it was added or not.
-WITH fresh AS MATERIALIZED (
-    SELECT s.path FROM (SELECT DISTINCT unnest(@paths::text[]) AS path) s
-    WHERE (SELECT 1 FROM touched_path t WHERE t.workspace_id = @workspace_id AND t.job_id = @job_id AND t.path = s.path) IS NULL
-), held AS MATERIALIZED (
-    SELECT count(*) AS n FROM touched_path h WHERE h.workspace_id = @workspace_id AND h.job_id = @job_id
-), room AS MATERIALIZED (
-    SELECT f.path FROM fresh f ORDER BY f.path LIMIT greatest((SELECT @max_paths::bigint) - (SELECT h.n FROM held h), 0)
-), added AS (
-    INSERT INTO touched_path (workspace_id, job_id, epoch, repo, path)
-    SELECT @workspace_id, @job_id, @epoch::bigint, @repo::text, r.path FROM room r
-    RETURNING path
-)
-SELECT f.path::text AS path, (a.path IS NOT NULL)::boolean AS is_added FROM fresh f LEFT JOIN added a ON a.path = f.path;
+-- name: TouchKnown :many
+-- Which of these files a job touches already.
+SELECT t.path FROM touched_path t
+WHERE t.workspace_id = @workspace_id AND t.job_id = @job_id AND t.path = ANY(@paths::text[]);
+
+-- name: TouchInsert :exec
+-- Adds files that a job touches, none of which it has yet.
+INSERT INTO touched_path (workspace_id, job_id, epoch, repo, path)
+SELECT @workspace_id, @job_id, @epoch::bigint, @repo::text, unnest(@paths::text[]);
 
 -- name: TouchOthers :many
 -- Who else touches one of these paths of a repo while it is worked on, at most max_others of each path.

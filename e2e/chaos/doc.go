@@ -18,5 +18,5 @@
 // Another test runs containers with the embedded database on one volume, which
 // replace each other and are killed: FLEETBOARD_VOLUME_ROUNDS times each, once
 // where it is not set. Another one upgrades servers beside the version before,
-// FLEETBOARD_UPGRADE_ROUNDS times, not at all where it is not set.
+// FLEETBOARD_UPGRADE_ROUNDS times (10); it builds another version, so only with the tag upgrade.
 package chaos

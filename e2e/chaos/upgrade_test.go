@@ -1,3 +1,5 @@
+//go:build upgrade
+
 package chaos
 
 import (
@@ -25,10 +27,7 @@ import (
 // ends as in any other run. FLEETBOARD_UPGRADE_ROUNDS is how many times; FLEETBOARD_UPGRADE_FROM
 // the commit of the version before, the last one with fewer migrations where it is not set.
 func TestAnUpgradeBesideTheVersionBefore(t *testing.T) {
-	rounds := envtest.Number(t, "FLEETBOARD_UPGRADE_ROUNDS", 0)
-	if rounds == 0 {
-		t.Skip("FLEETBOARD_UPGRADE_ROUNDS is not set: it builds another version, make chaos does it")
-	}
+	rounds := envtest.Number(t, "FLEETBOARD_UPGRADE_ROUNDS", 10)
 	before := versionBefore(t)
 	for n := range rounds {
 		t.Run(fmt.Sprint(n+1), func(t *testing.T) { upgrade(t, before) })

@@ -27,7 +27,7 @@ func program(t *testing.T, name string) string {
 		_, err = os.Stat(path)
 	}
 	if err != nil {
-		t.Skipf("%s is not there: tools/ensure-promtool.sh fetches it where it can", name)
+		t.Fatalf("%s is not there: tools/ensure-promtool.sh fetches it, or says what to install", name)
 	}
 	return path
 }

@@ -21,20 +21,40 @@ func LockTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos ...string) er
 }
 
 // insertTx adds to what a job touches. It returns the paths that are new, and how many were dropped.
+// Statements as plain as these are fast whatever PostgreSQL knows of a table that fills and empties.
 func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, t Touch) (added []string, dropped int, err error) {
 	if err := q.TouchForget(ctx, tx, workspace, t.Job.ID, t.Job.Epoch, t.Repo); err != nil {
 		return nil, 0, err
 	}
-	rows, err := q.TouchInsert(ctx, tx, dbsqlc.TouchInsertParams{Paths: t.Paths, WorkspaceID: workspace, JobID: t.Job.ID,
-		MaxPaths: MaxTouched, Epoch: t.Job.Epoch, Repo: t.Repo})
-	for _, r := range rows {
-		if r.IsAdded {
-			added = append(added, r.Path)
-		} else {
-			dropped++
-		}
+	known, err := q.TouchKnown(ctx, tx, workspace, t.Job.ID, t.Paths)
+	if err != nil {
+		return nil, 0, err
 	}
-	return added, dropped, err
+	fresh := without(t.Paths, known)
+	if len(fresh) == 0 {
+		return nil, 0, nil
+	}
+	held, err := q.TouchCount(ctx, tx, workspace, t.Job.ID, MaxTouched)
+	if err != nil {
+		return nil, 0, err
+	}
+	added = fresh[:min(len(fresh), MaxTouched-held)]
+	if len(added) == 0 {
+		return nil, len(fresh), nil
+	}
+	err = q.TouchInsert(ctx, tx, dbsqlc.TouchInsertParams{WorkspaceID: workspace, JobID: t.Job.ID, Epoch: t.Job.Epoch,
+		Repo: t.Repo, Paths: added})
+	return added, len(fresh) - len(added), err
+}
+
+// without returns the paths, sorted and each once, that are not among the known ones.
+func without(paths, known []string) []string {
+	has := make(map[string]bool, len(known))
+	for _, path := range known {
+		has[path] = true
+	}
+	list := slices.Compact(slices.Sorted(slices.Values(paths)))
+	return slices.DeleteFunc(list, func(path string) bool { return has[path] })
 }
 
 // findTx finds who else touches these paths of the job's repo.
