@@ -704,6 +704,7 @@ const (
 	JobFieldResult              JobField = "result"
 	JobFieldRetryBackoffSeconds JobField = "retry_backoff_seconds"
 	JobFieldReviewRequired      JobField = "review_required"
+	JobFieldRound               JobField = "round"
 	JobFieldSecretKeys          JobField = "secret_keys"
 	JobFieldStartedAt           JobField = "started_at"
 	JobFieldStatus              JobField = "status"
@@ -713,6 +714,8 @@ const (
 	JobFieldTokenBudget         JobField = "token_budget"
 	JobFieldURL                 JobField = "url"
 	JobFieldUpdatedAt           JobField = "updated_at"
+	JobFieldVerdict             JobField = "verdict"
+	JobFieldVerifies            JobField = "verifies"
 	JobFieldVersion             JobField = "version"
 	JobFieldWaitReason          JobField = "wait_reason"
 	JobFieldWaitsForChildren    JobField = "waits_for_children"
@@ -817,6 +820,8 @@ func (e JobField) Valid() bool {
 		return true
 	case JobFieldReviewRequired:
 		return true
+	case JobFieldRound:
+		return true
 	case JobFieldSecretKeys:
 		return true
 	case JobFieldStartedAt:
@@ -834,6 +839,10 @@ func (e JobField) Valid() bool {
 	case JobFieldURL:
 		return true
 	case JobFieldUpdatedAt:
+		return true
+	case JobFieldVerdict:
+		return true
+	case JobFieldVerifies:
 		return true
 	case JobFieldVersion:
 		return true
@@ -1590,6 +1599,27 @@ func (e UsageResultStatus) Valid() bool {
 	case UsageResultStatusRecorded:
 		return true
 	case UsageResultStatusRefused:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VerdictWord.
+const (
+	VerdictApprove VerdictWord = "approve"
+	VerdictChanges VerdictWord = "changes"
+	VerdictUnsure  VerdictWord = "unsure"
+)
+
+// Valid indicates whether the value is a known member of the VerdictWord enum.
+func (e VerdictWord) Valid() bool {
+	switch e {
+	case VerdictApprove:
+		return true
+	case VerdictChanges:
+		return true
+	case VerdictUnsure:
 		return true
 	default:
 		return false
@@ -3344,6 +3374,9 @@ type Job struct {
 	// ReviewRequired What counts: the job's own choice, else the product's policy.
 	ReviewRequired bool `json:"review_required"`
 
+	// Round How often verifiers have sent the work back.
+	Round int `json:"round"`
+
 	// Routability Only in the answer that created the job.
 	Routability *Routability `json:"routability,omitempty"`
 
@@ -3382,6 +3415,12 @@ type Job struct {
 
 	// UsageResults Only in the answer to a report that told usage.
 	UsageResults *UsageResults `json:"usage_results,omitempty"`
+
+	// Verdict What a verifier said of the commit that was handed in last, where its product has work verified.
+	Verdict string `json:"verdict"`
+
+	// Verifies With the kind `verify`: the key of the job whose work it verifies.
+	Verifies string `json:"verifies"`
 
 	// VerifyUSD What the verifications of its work have cost, which `usage` and `spent_usd` are without; only in the answer to GET /jobs/{job}, and only where there were any.
 	VerifyUSD *string `json:"verify_usd,omitempty"`
@@ -4580,9 +4619,18 @@ type Reasoning struct {
 	Nearest *string `json:"nearest,omitempty"`
 
 	// Paths With `paths_busy`: paths that both jobs may touch, some of them.
-	Paths *[]string  `json:"paths,omitempty"`
-	Seats *int       `json:"seats,omitempty"`
+	Paths *[]string `json:"paths,omitempty"`
+	Seats *int      `json:"seats,omitempty"`
+
+	// Since With `verification`: since when it is so.
+	Since *time.Time `json:"since,omitempty"`
+
+	// State With `verification`: how far it is. `nobody`: no live agent may verify; `held`: the verify job waits, is paused or blocked; `ended`: it has ended without a verdict; `no_commit`: the work names none; `not_made`: it was handed in before its product wanted verifications.
+	State *string    `json:"state,omitempty"`
 	Until *time.Time `json:"until,omitempty"`
+
+	// Verdict With `verification`: what the verifier said.
+	Verdict *string `json:"verdict,omitempty"`
 
 	// Who With `merge_waits`: who merges, as `merge_by` of products.
 	Who *ReasoningWho `json:"who,omitempty"`
@@ -5129,6 +5177,9 @@ type UsageSummary struct {
 	Total Usage `json:"total"`
 }
 
+// VerdictWord defines model for VerdictWord.
+type VerdictWord string
+
 // VerifyDistinct From what the verifier has to be another than every author of the work: `agent`, the default; `model`, another agent that runs another model; `provider`, one that runs models of another provider. With `model` and `provider` an agent that does not say its own verifies nothing.
 type VerifyDistinct string
 
@@ -5499,9 +5550,15 @@ type ListJobsParams struct {
 	FailureKind *FailureKind `form:"failure_kind,omitempty" json:"failure_kind,omitempty"`
 
 	// WaitReason What a waiting job waits for.
-	WaitReason  *WaitReason `form:"wait_reason,omitempty" json:"wait_reason,omitempty"`
-	PriorityGTE *int        `form:"priority_gte,omitempty" json:"priority_gte,omitempty"`
-	ReadyOnly   *bool       `form:"ready_only,omitempty" json:"ready_only,omitempty"`
+	WaitReason *WaitReason `form:"wait_reason,omitempty" json:"wait_reason,omitempty"`
+
+	// Verdict What a verifier said of the commit that was handed in last.
+	Verdict *VerdictWord `form:"verdict,omitempty" json:"verdict,omitempty"`
+
+	// RoundGTE How often at least verifiers have sent the work back.
+	RoundGTE    *int  `form:"round_gte,omitempty" json:"round_gte,omitempty"`
+	PriorityGTE *int  `form:"priority_gte,omitempty" json:"priority_gte,omitempty"`
+	ReadyOnly   *bool `form:"ready_only,omitempty" json:"ready_only,omitempty"`
 
 	// Q Part of the key or of the title.
 	Q            *string    `form:"q,omitempty" json:"q,omitempty"`
@@ -14294,6 +14351,30 @@ func NewListJobsRequest(server string, params *ListJobsParams) (*http.Request, e
 		if params.WaitReason != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "wait_reason", *params.WaitReason, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Verdict != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "verdict", *params.Verdict, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.RoundGTE != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "round_gte", *params.RoundGTE, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -85,7 +85,7 @@ func (q *Queries) JobDue(ctx context.Context, db DBTX, waitReasons []string, max
 }
 
 const jobFullByID = `-- name: JobFullByID :one
-SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier, root_id, depth, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, serialise, review_limit, product_models, verify_mode, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_directive_by_kind, lease_directive_by_id, lease_grace_ends_at, lease_warned_at, lease_reserved FROM job_full WHERE workspace_id = $1 AND id = $2
+SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier, root_id, depth, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, serialise, review_limit, product_models, verify_mode, verdict, verify_round, verifies, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_directive_by_kind, lease_directive_by_id, lease_grace_ends_at, lease_warned_at, lease_reserved FROM job_full WHERE workspace_id = $1 AND id = $2
 `
 
 func (q *Queries) JobFullByID(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (JobFull, error) {
@@ -167,6 +167,9 @@ func (q *Queries) JobFullByID(ctx context.Context, db DBTX, workspaceID uuid.UUI
 		&i.ReviewLimit,
 		&i.ProductModels,
 		&i.VerifyMode,
+		&i.Verdict,
+		&i.VerifyRound,
+		&i.Verifies,
 		&i.DependsOn,
 		&i.LeaseEpoch,
 		&i.LeaseAgentID,
@@ -194,8 +197,8 @@ func (q *Queries) JobFullByID(ctx context.Context, db DBTX, workspaceID uuid.UUI
 }
 
 const jobFullByIDs = `-- name: JobFullByIDs :many
-SELECT f.workspace_id, f.id, f.key, f.title, f.kind, f.product_id, f.repo, f.phase, f.priority, f.capabilities, f.factory, f.lane_id, f.tags, f.status, f.wait_reason, f.blocked_reason, f.question, f.answer, f.status_by, f.status_at, f.epoch, f.attempts, f.failure_count, f.lost_count, f.max_retries, f.max_lost, f.retry_backoff_seconds, f.last_error, f.feedback, f.progress_percent, f.current_step, f.checkpoint, f.result, f.review_required, f.estimated_complexity, f.estimated_minutes, f.token_budget, f.not_before, f.idempotency_key, f.version, f.created_by, f.created_at, f.updated_at, f.ready_at, f.assigned_at, f.started_at, f.completed_at, f.failed_at, f.waits_for_children, f.files, f.files_touched, f.failure_kind, f.approved_head, f.merged_commit, f.url, f.status_by_kind, f.status_by_id, f.carried_out_by, f.budget_nanos, f.complexity, f.tier, f.root_id, f.depth, f.body, f.acceptance, f.acceptance_met, f.input_context, f.secret_keys, f.product, f.review_needed, f.product_paused, f.serialise, f.review_limit, f.product_models, f.verify_mode, f.depends_on, f.lease_epoch, f.lease_agent_id, f.lease_agent, f.lease_factory_id, f.lease_factory, f.lease_session_key, f.lease_ttl_seconds, f.lease_claimed_at, f.lease_expires_at, f.lease_progress_percent, f.lease_current_step, f.lease_progress_at, f.lease_checkpoint, f.lease_directive, f.lease_directive_reason, f.lease_directive_by, f.lease_directive_by_kind, f.lease_directive_by_id, f.lease_grace_ends_at, f.lease_warned_at, f.lease_reserved FROM (SELECT unnest($1::uuid[]) AS id) u
-CROSS JOIN LATERAL (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier, root_id, depth, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, serialise, review_limit, product_models, verify_mode, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_directive_by_kind, lease_directive_by_id, lease_grace_ends_at, lease_warned_at, lease_reserved FROM job_full j WHERE j.workspace_id = $2 AND j.id = u.id OFFSET 0) f
+SELECT f.workspace_id, f.id, f.key, f.title, f.kind, f.product_id, f.repo, f.phase, f.priority, f.capabilities, f.factory, f.lane_id, f.tags, f.status, f.wait_reason, f.blocked_reason, f.question, f.answer, f.status_by, f.status_at, f.epoch, f.attempts, f.failure_count, f.lost_count, f.max_retries, f.max_lost, f.retry_backoff_seconds, f.last_error, f.feedback, f.progress_percent, f.current_step, f.checkpoint, f.result, f.review_required, f.estimated_complexity, f.estimated_minutes, f.token_budget, f.not_before, f.idempotency_key, f.version, f.created_by, f.created_at, f.updated_at, f.ready_at, f.assigned_at, f.started_at, f.completed_at, f.failed_at, f.waits_for_children, f.files, f.files_touched, f.failure_kind, f.approved_head, f.merged_commit, f.url, f.status_by_kind, f.status_by_id, f.carried_out_by, f.budget_nanos, f.complexity, f.tier, f.root_id, f.depth, f.body, f.acceptance, f.acceptance_met, f.input_context, f.secret_keys, f.product, f.review_needed, f.product_paused, f.serialise, f.review_limit, f.product_models, f.verify_mode, f.verdict, f.verify_round, f.verifies, f.depends_on, f.lease_epoch, f.lease_agent_id, f.lease_agent, f.lease_factory_id, f.lease_factory, f.lease_session_key, f.lease_ttl_seconds, f.lease_claimed_at, f.lease_expires_at, f.lease_progress_percent, f.lease_current_step, f.lease_progress_at, f.lease_checkpoint, f.lease_directive, f.lease_directive_reason, f.lease_directive_by, f.lease_directive_by_kind, f.lease_directive_by_id, f.lease_grace_ends_at, f.lease_warned_at, f.lease_reserved FROM (SELECT unnest($1::uuid[]) AS id) u
+CROSS JOIN LATERAL (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier, root_id, depth, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, serialise, review_limit, product_models, verify_mode, verdict, verify_round, verifies, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_directive_by_kind, lease_directive_by_id, lease_grace_ends_at, lease_warned_at, lease_reserved FROM job_full j WHERE j.workspace_id = $2 AND j.id = u.id OFFSET 0) f
 `
 
 // One look for each id, whatever the statistics say: as a join, tables of leases
@@ -285,6 +288,9 @@ func (q *Queries) JobFullByIDs(ctx context.Context, db DBTX, ids []uuid.UUID, wo
 			&i.ReviewLimit,
 			&i.ProductModels,
 			&i.VerifyMode,
+			&i.Verdict,
+			&i.VerifyRound,
+			&i.Verifies,
 			&i.DependsOn,
 			&i.LeaseEpoch,
 			&i.LeaseAgentID,
@@ -455,12 +461,16 @@ WHERE j.workspace_id = $2
         SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $2 AND l.agent = $15)))
     AND ($16::text = '' OR j.failure_kind = $16)
     AND ($17::text = '' OR j.wait_reason = $17)
-    AND j.priority >= $18::int
-    AND ($19::timestamptz IS NULL OR j.updated_at >= $19::timestamptz)
-    AND ($20::text = '' OR j.title ILIKE '%' || $20 || '%' OR j.key ILIKE $20 || '%')
+    AND ($18::text = '' OR j.id = ANY(ARRAY(SELECT m.job_id FROM job_verify m JOIN job w ON w.workspace_id = m.workspace_id AND w.id = m.job_id
+        WHERE m.workspace_id = $2 AND m.verdict = $18 AND m.commit = w.result ->> 'commit')))
+    AND ($19::int = 0 OR j.id = ANY(ARRAY(SELECT m.job_id FROM job_verify m WHERE m.workspace_id = $2
+        AND m.verdict = 'changes' AND m.sent_back GROUP BY m.job_id HAVING count(*) >= $19::int)))
+    AND j.priority >= $20::int
+    AND ($21::timestamptz IS NULL OR j.updated_at >= $21::timestamptz)
+    AND ($22::text = '' OR j.title ILIKE '%' || $22 || '%' OR j.key ILIKE $22 || '%')
 ORDER BY CASE WHEN $1 = 'priority' THEN j.priority END DESC, CASE WHEN $1 = 'priority' THEN j.status_at END,
     CASE WHEN $1 = 'updated' THEN j.updated_at END DESC, CASE WHEN $1 IN ('age', 'priority') THEN j.id END, j.id DESC
-LIMIT $21
+LIMIT $23
 `
 
 type JobPlacesParams struct {
@@ -481,6 +491,8 @@ type JobPlacesParams struct {
 	Agent         string
 	FailureKind   string
 	WaitReason    string
+	Verdict       string
+	RoundGte      int
 	PriorityGte   int
 	UpdatedSince  *time.Time
 	Q             string
@@ -520,6 +532,8 @@ func (q *Queries) JobPlaces(ctx context.Context, db DBTX, arg JobPlacesParams) (
 		arg.Agent,
 		arg.FailureKind,
 		arg.WaitReason,
+		arg.Verdict,
+		arg.RoundGte,
 		arg.PriorityGte,
 		arg.UpdatedSince,
 		arg.Q,

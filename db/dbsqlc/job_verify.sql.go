@@ -8,9 +8,58 @@ package dbsqlc
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 )
+
+const jobVerdictOfCommit = `-- name: JobVerdictOfCommit :one
+SELECT EXISTS (SELECT FROM job_verify m WHERE m.workspace_id = $1 AND m.job_id = $2::uuid AND m.commit = $3
+    AND m.verdict <> '')::boolean
+`
+
+// Whether a commit of a job has its verdict.
+func (q *Queries) JobVerdictOfCommit(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, commit string) (bool, error) {
+	row := db.QueryRow(ctx, jobVerdictOfCommit, workspaceID, jobID, commit)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const jobVerdictSave = `-- name: JobVerdictSave :execrows
+UPDATE job_verify m SET verdict = $1, criteria = $2, findings = $3, agent = $4, sent_back = $5,
+    decided_at = now()
+WHERE m.workspace_id = $6 AND m.verify_job_id = $7 AND m.decided_at IS NULL
+    AND NOT EXISTS (SELECT FROM job_verify o WHERE o.workspace_id = m.workspace_id AND o.job_id = m.job_id AND o.commit = m.commit
+        AND o.verdict <> '')
+`
+
+type JobVerdictSaveParams struct {
+	Verdict     string
+	Criteria    json.RawMessage
+	Findings    json.RawMessage
+	Agent       string
+	SentBack    bool
+	WorkspaceID uuid.UUID
+	VerifyJobID uuid.UUID
+}
+
+// Writes the verdict of a verification that is open. No row: it is not, or the commit has one.
+func (q *Queries) JobVerdictSave(ctx context.Context, db DBTX, arg JobVerdictSaveParams) (int64, error) {
+	result, err := db.Exec(ctx, jobVerdictSave,
+		arg.Verdict,
+		arg.Criteria,
+		arg.Findings,
+		arg.Agent,
+		arg.SentBack,
+		arg.WorkspaceID,
+		arg.VerifyJobID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
 
 const jobVerifyAuthors = `-- name: JobVerifyAuthors :many
 SELECT a.agent, lower(a.model)::text AS model, lower(CASE WHEN g.model = a.model THEN g.provider ELSE '' END)::text AS provider
@@ -161,6 +210,106 @@ func (q *Queries) JobVerifyInsert(ctx context.Context, db DBTX, arg JobVerifyIns
 		arg.DistinctBy,
 	)
 	return err
+}
+
+const jobVerifyOf = `-- name: JobVerifyOf :many
+SELECT m.job_id, m.epoch, m.commit, m.acceptance, (m.decided_at IS NOT NULL)::boolean AS is_decided,
+    (SELECT count(*) FROM job_verify b WHERE b.workspace_id = m.workspace_id AND b.job_id = m.job_id AND b.sent_back)::int AS rounds
+FROM job_verify m WHERE m.workspace_id = $1 AND m.verify_job_id = $2
+`
+
+type JobVerifyOfRow struct {
+	JobID      *uuid.UUID
+	Epoch      int64
+	Commit     string
+	Acceptance json.RawMessage
+	IsDecided  bool
+	Rounds     int
+}
+
+// What a job verifies, and how often verifiers have sent that back so far.
+func (q *Queries) JobVerifyOf(ctx context.Context, db DBTX, workspaceID uuid.UUID, verifyJobID uuid.UUID) ([]JobVerifyOfRow, error) {
+	rows, err := db.Query(ctx, jobVerifyOf, workspaceID, verifyJobID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobVerifyOfRow{}
+	for rows.Next() {
+		var i JobVerifyOfRow
+		if err := rows.Scan(
+			&i.JobID,
+			&i.Epoch,
+			&i.Commit,
+			&i.Acceptance,
+			&i.IsDecided,
+			&i.Rounds,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobVerifyOfWork = `-- name: JobVerifyOfWork :many
+SELECT m.verify_job_id, own.key, own.status, own.last_error, own.created_at, m.verdict, m.agent AS said_by, m.sent_back, m.decided_at,
+    coalesce(l.agent, '')::text AS agent, coalesce(l.factory, '')::text AS factory, l.claimed_at
+FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
+LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
+WHERE m.workspace_id = $1 AND m.job_id = $2::uuid AND m.epoch = $3
+`
+
+type JobVerifyOfWorkRow struct {
+	VerifyJobID uuid.UUID
+	Key         string
+	Status      string
+	LastError   string
+	CreatedAt   time.Time
+	Verdict     string
+	SaidBy      string
+	SentBack    bool
+	DecidedAt   *time.Time
+	Agent       string
+	Factory     string
+	ClaimedAt   *time.Time
+}
+
+// The verification of the attempt that handed a job's work in, if there is one, with whoever works on it.
+func (q *Queries) JobVerifyOfWork(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, epoch int64) ([]JobVerifyOfWorkRow, error) {
+	rows, err := db.Query(ctx, jobVerifyOfWork, workspaceID, jobID, epoch)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobVerifyOfWorkRow{}
+	for rows.Next() {
+		var i JobVerifyOfWorkRow
+		if err := rows.Scan(
+			&i.VerifyJobID,
+			&i.Key,
+			&i.Status,
+			&i.LastError,
+			&i.CreatedAt,
+			&i.Verdict,
+			&i.SaidBy,
+			&i.SentBack,
+			&i.DecidedAt,
+			&i.Agent,
+			&i.Factory,
+			&i.ClaimedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const jobVerifyOrders = `-- name: JobVerifyOrders :many

@@ -678,6 +678,9 @@ type JobFull struct {
 	ReviewLimit          *int
 	ProductModels        json.RawMessage
 	VerifyMode           string
+	Verdict              string
+	VerifyRound          int
+	Verifies             string
 	DependsOn            []string
 	LeaseEpoch           *int64
 	LeaseAgentID         *uuid.UUID
@@ -898,6 +901,11 @@ type JobVerify struct {
 	DistinctBy  string
 	CreatedAt   time.Time
 	DecidedAt   *time.Time
+	Verdict     string
+	Criteria    json.RawMessage
+	Findings    json.RawMessage
+	Agent       string
+	SentBack    bool
 }
 
 type JobWord struct {

@@ -69,6 +69,10 @@ WHERE j.workspace_id = @workspace_id
         SELECT l.job_id FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.agent = @agent)))
     AND (@failure_kind::text = '' OR j.failure_kind = @failure_kind)
     AND (@wait_reason::text = '' OR j.wait_reason = @wait_reason)
+    AND (@verdict::text = '' OR j.id = ANY(ARRAY(SELECT m.job_id FROM job_verify m JOIN job w ON w.workspace_id = m.workspace_id AND w.id = m.job_id
+        WHERE m.workspace_id = @workspace_id AND m.verdict = @verdict AND m.commit = w.result ->> 'commit')))
+    AND (@round_gte::int = 0 OR j.id = ANY(ARRAY(SELECT m.job_id FROM job_verify m WHERE m.workspace_id = @workspace_id
+        AND m.verdict = 'changes' AND m.sent_back GROUP BY m.job_id HAVING count(*) >= @round_gte::int)))
     AND j.priority >= @priority_gte::int
     AND (sqlc.narg('updated_since')::timestamptz IS NULL OR j.updated_at >= sqlc.narg('updated_since')::timestamptz)
     AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')

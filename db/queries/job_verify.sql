@@ -56,3 +56,30 @@ SELECT least(coalesce(sum(x.charged_nanos::numeric), 0), 9223372036854775807)::b
     coalesce(sum(x.input_tokens + x.output_tokens + x.cache_read_tokens + x.cache_write_tokens + x.cache_write_1h_tokens), 0)::bigint AS tokens
 FROM job_verify m JOIN job_usage x ON x.workspace_id = m.workspace_id AND x.job_id = m.verify_job_id
 WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id::uuid;
+
+-- name: JobVerifyOf :many
+-- What a job verifies, and how often verifiers have sent that back so far.
+SELECT m.job_id, m.epoch, m.commit, m.acceptance, (m.decided_at IS NOT NULL)::boolean AS is_decided,
+    (SELECT count(*) FROM job_verify b WHERE b.workspace_id = m.workspace_id AND b.job_id = m.job_id AND b.sent_back)::int AS rounds
+FROM job_verify m WHERE m.workspace_id = @workspace_id AND m.verify_job_id = @verify_job_id;
+
+-- name: JobVerdictOfCommit :one
+-- Whether a commit of a job has its verdict.
+SELECT EXISTS (SELECT FROM job_verify m WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id::uuid AND m.commit = @commit
+    AND m.verdict <> '')::boolean;
+
+-- name: JobVerdictSave :execrows
+-- Writes the verdict of a verification that is open. No row: it is not, or the commit has one.
+UPDATE job_verify m SET verdict = @verdict, criteria = @criteria, findings = @findings, agent = @agent, sent_back = @sent_back,
+    decided_at = now()
+WHERE m.workspace_id = @workspace_id AND m.verify_job_id = @verify_job_id AND m.decided_at IS NULL
+    AND NOT EXISTS (SELECT FROM job_verify o WHERE o.workspace_id = m.workspace_id AND o.job_id = m.job_id AND o.commit = m.commit
+        AND o.verdict <> '');
+
+-- name: JobVerifyOfWork :many
+-- The verification of the attempt that handed a job's work in, if there is one, with whoever works on it.
+SELECT m.verify_job_id, own.key, own.status, own.last_error, own.created_at, m.verdict, m.agent AS said_by, m.sent_back, m.decided_at,
+    coalesce(l.agent, '')::text AS agent, coalesce(l.factory, '')::text AS factory, l.claimed_at
+FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
+LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
+WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id::uuid AND m.epoch = @epoch;

@@ -29,6 +29,10 @@ func reasonModel(j jobs.Job, r screens.Reason) Reasoning {
 		who, how := ReasoningWho(r.Merge.Who), ReasoningHow(r.Merge.How)
 		out.Who, out.How, out.LastError = &who, &how, nilIfZero(cmp.Or(reason.MergeHeld(r), r.Text))
 	}
+	if r.Code == screens.CodeVerification {
+		out.State, out.Verdict = new(string(r.Verification.State)), nilIfZero(r.Verification.Verdict)
+		out.Since, out.LastError = utcOrNil(r.Since), nilIfZero(r.Text)
+	}
 	if r.Code == screens.CodeDeliveryRefused {
 		out.LastError = nilIfZero(r.Text)
 	}

@@ -245,6 +245,7 @@ func jobFilter(in ListJobsParams) jobs.Filter {
 	f := jobs.Filter{
 		Keys: value(in.Key), Product: value(in.Product), Repo: value(in.Repo), Phase: value(in.Phase), Tag: value(in.Tag),
 		FailureKind: string(value(in.FailureKind)), WaitReason: string(value(in.WaitReason)),
+		Verdict: string(value(in.Verdict)), RoundGTE: value(in.RoundGTE),
 		Factory: value(in.Factory), Agent: value(in.Agent), PriorityGTE: in.PriorityGTE, ReadyOnly: value(in.ReadyOnly),
 		Query: value(in.Q), UpdatedSince: in.UpdatedSince, Sort: jobs.Sort(value(in.Sort)),
 		Cursor: value(in.Cursor), Limit: limit(in.Limit),

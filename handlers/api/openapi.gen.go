@@ -1679,6 +1679,20 @@ func (w *ServerInterfaceWrapper) ListJobs(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter wait_reason: %s", err))
 	}
 
+	// ------------- Optional query parameter "verdict" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "verdict", ctx.QueryParams(), &params.Verdict, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter verdict: %s", err))
+	}
+
+	// ------------- Optional query parameter "round_gte" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "round_gte", ctx.QueryParams(), &params.RoundGTE, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter round_gte: %s", err))
+	}
+
 	// ------------- Optional query parameter "priority_gte" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "priority_gte", ctx.QueryParams(), &params.PriorityGTE, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -83,3 +84,70 @@ func TestAClaimCarriesTheOrderToVerify(t *testing.T) {
 		t.Errorf("the verify job is %s", v.raw)
 	}
 }
+
+const divides = `{"verdict": "changes", "criteria": [], "findings": [{"path": "a.go", "line": 7, "severity": "blocker", "text": "It divides by zero."}]}`
+
+// The explanation of work in review says who verifies it, and why nobody does; jobs are listed by what
+// verifiers said.
+func TestTheExplanationSaysWhoVerifies(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	ada, _ := w.verified(nil)
+	why := func(key, state, detail string) answer {
+		t.Helper()
+		e := w.as(w.owner, "GET", "/jobs/"+key+"/explanation", nil).want(200)
+		if e.text("reasons", 1, "code") != "verification" || e.text("reasons", 1, "state") != state || !strings.Contains(e.text("reasons", 1, "detail"), detail) {
+			t.Errorf("it says %s; want %s, %s", e.raw, state, detail)
+		}
+		return e
+	}
+	handIn := func(commit string) {
+		t.Helper()
+		w.as(ada, "POST", "/fleet/complete", merge(w.claim(ada), object{"commit": commit})).want(200)
+	}
+	bare := w.job("Bare", object{"repo": "atlas"})
+	handIn("")
+	why(bare, "no_commit", "It names no commit, so nobody verifies it")
+	w.as(w.owner, "POST", "/jobs/"+bare+"/cancel", object{"reason": "no"}).want(200)
+
+	key := w.job("Work", object{"repo": "atlas"})
+	handIn("abc1234")
+	why(key, "waits", "Waits for an agent to verify it since 20")
+	w.as(w.owner, "POST", "/agents/bob/terminate", object{"reason": "x", "graceful": true}).want(200)
+	e := why(key, "nobody", "ada wrote the work, and no other agent could; decide without it, or start another agent")
+	if e.text("reasons", 1, "missing", 0) != "!agent:ada" || e.text("reasons", 1, "nearest") != "desk" {
+		t.Errorf("it says %s", e.raw)
+	}
+	bob := w.agent("bob2", object{"factory": object{"name": "desk", "os": "linux", "repos": []object{{"name": "atlas"}}, "seats": 9}})
+	why(key, "waits", "Waits")
+	held := w.claim(bob)
+	if e := why(key, "works", "bob2 verifies it on desk since 20"); e.text("reasons", 1, "by", "name") != "bob2" || e.text("reasons", 1, "jobs", 0) != held["job"] {
+		t.Errorf("it says %s", e.raw)
+	}
+	w.as(bob, "POST", "/fleet/complete", merge(held, object{"result": object{"verdict": "good"}})).want(422).refused(fault.Validation, "result.verdict")
+	w.as(bob, "POST", "/fleet/complete", merge(held, object{"result": raw(divides)})).want(200)
+	back := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
+	if back.text("status") != "ready" || back.text("verdict") != "changes" || back.number("round") != 1 || !strings.Contains(back.text("feedback"), "a.go:7") {
+		t.Errorf("sent back it is %s", back.raw)
+	}
+	if v := w.as(w.owner, "GET", "/jobs/"+held["job"].(string), nil).want(200); v.text("verifies") != key || v.text("result", "verdict") != "changes" {
+		t.Errorf("the verify job is %s", v.raw)
+	}
+	handIn("def5678")
+	w.as(bob, "POST", "/fleet/complete", merge(w.claim(bob), object{"result": object{"verdict": "unsure"}})).want(200)
+	if e := why(key, "said", "bob2 is not sure"); e.text("reasons", 1, "verdict") != "unsure" {
+		t.Errorf("it says %s", e.raw)
+	}
+	for query, want := range map[string]int{"verdict=unsure": 1, "verdict=changes": 0, "round_gte=1": 1, "round_gte=2": 0, "verdict=unsure&round_gte=1": 1} {
+		if list := w.as(w.owner, "GET", "/jobs?"+query, nil).want(200); list.count("items") != want {
+			t.Errorf("%s: %s", query, list.raw)
+		}
+	}
+	w.as(w.owner, "GET", "/jobs?verdict=fine", nil).want(422).refused(fault.Validation, "verdict")
+	told := w.as(w.owner, "GET", "/jobs/"+key+"/events", nil).want(200)
+	if !strings.Contains(string(told.raw), `"job.verdict_given"`) || !strings.Contains(string(told.raw), `"policy"`) {
+		t.Errorf("the history is %s", told.raw)
+	}
+}
+
+func raw(text string) json.RawMessage { return json.RawMessage(text) }

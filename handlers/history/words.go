@@ -29,7 +29,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobLost: "lease lost", eventlog.JobWarned: "warned", eventlog.JobTimedOut: "timed out",
 	eventlog.JobAttemptFailed: "attempt failed", eventlog.JobAsked: "asked", eventlog.JobAnswered: "answered",
 	eventlog.JobHandedIn: "handed in", eventlog.JobCompleted: "completed", eventlog.JobFailed: "failed",
-	eventlog.JobApproved: "approved", eventlog.JobRejected: "sent back",
+	eventlog.JobApproved: "approved", eventlog.JobRejected: "sent back", eventlog.JobVerdictGiven: "verified",
 	eventlog.JobMerged: "merged", eventlog.JobMergeFailed: "merge failed", eventlog.JobMergeHeld: "merge held",
 	eventlog.JobPullRequestOpened: "pull request opened",
 	eventlog.JobDelivered:         "delivered", eventlog.JobDeliveryRefused: "push refused",
@@ -146,7 +146,7 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return ui.Text(said("key") + " with " + web.Plural(toNumber(payload["events"]), "event", "events"))
 	case eventlog.JobClaimed:
 		return onFactory(said("factory"))
-	case eventlog.JobDelivered, eventlog.JobDeliveryRefused:
+	case eventlog.JobDelivered, eventlog.JobDeliveryRefused, eventlog.JobVerdictGiven:
 		return deliveryText(e.Type, said)
 	case eventlog.JobPreemptAsked, eventlog.JobPreemptWithdrawn, eventlog.JobPreempted, eventlog.JobCollided, eventlog.JobCollisionEnded:
 		return otherJobText(e.Type, said, payload)
@@ -218,10 +218,29 @@ func onFactory(name string) ui.Sentence {
 	return ui.Say(ui.T("on "), ui.Name(name))
 }
 
-// deliveryText returns what became of the commit of an attempt.
+// verdictText returns what a verifier said of a commit, in which job.
+func verdictText(said func(string) string) ui.Sentence {
+	return ui.Say(ui.T(verdictWords(said("verdict"))+": "), ui.Key(said("commit")), ui.T(", in "),
+		ui.Link(said("job"), links.Job(said("job"))))
+}
+
+// verdictWords returns a verdict as people read it.
+func verdictWords(verdict string) string {
+	switch verdict {
+	case "approve":
+		return "The verifier approves"
+	case "changes":
+		return "The verifier wants changes"
+	}
+	return "The verifier is not sure"
+}
+
+// deliveryText returns what became of the commit of an attempt, also with its verifier.
 func deliveryText(kind eventlog.Type, said func(string) string) ui.Sentence {
 	text := ui.Say(ui.Key(cmp.Or(said("branch"), said("commit"))))
 	switch {
+	case kind == eventlog.JobVerdictGiven:
+		return verdictText(said)
 	case kind == eventlog.JobDeliveryRefused && said("detail") != "":
 		return append(text, ui.T(": "+said("detail")))
 	case kind == eventlog.JobDeliveryRefused:

@@ -101,6 +101,7 @@ var table = map[string]words{
 	screens.CodeApproved: {icon: "git-merge", title: "is approved", text: func(s subject) ui.Sentence {
 		return ui.Text(ByText("Approved", s.credit(), "").String() + ", to be merged")
 	}},
+	screens.CodeVerification:    {icon: "eye", text: subject.verification, next: subject.nextOfVerification},
 	screens.CodeMergeWaits:      {icon: "git-merge", text: subject.merge},
 	screens.CodeDeliveryRefused: {icon: "octagon-alert", tone: ui.Warn, text: subject.refused},
 	screens.CodeClaimed: {icon: "bot", text: func(s subject) ui.Sentence {

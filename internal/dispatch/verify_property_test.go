@@ -150,10 +150,18 @@ func (w *verifyWorld) act(server *testWorkspace, a *verifyAgent, does, n int) er
 		a.takeNext(ended)
 		return err
 	}
-	ended, err := server.Dispatch.Complete(w.Ctx, a.Principal, ref(j), report.Completion{Commit: fmt.Sprintf("%s%d", j.Key, j.Epoch), Next: next})
+	done := report.Completion{Commit: fmt.Sprintf("%s%d", j.Key, j.Epoch), Next: next}
+	if j.Kind == jobs.KindVerify {
+		done = report.Completion{Result: []byte(sayings[n-1]), Next: next}
+	}
+	ended, err := server.Dispatch.Complete(w.Ctx, a.Principal, ref(j), done)
 	a.takeNext(ended)
 	return err
 }
+
+// sayings are verdicts.
+var sayings = []string{`{"verdict": "approve"}`, `{"verdict": "unsure"}`,
+	`{"verdict": "changes", "findings": [{"path": "a", "line": 1, "severity": "major", "text": "x"}]}`}
 
 func (a *verifyAgent) takeNext(ended report.Ended) {
 	if ended.Next != nil {

@@ -44,6 +44,7 @@ const (
 	JobFailed        Type = "job.failed"
 	JobApproved      Type = "job.approved"
 	JobRejected      Type = "job.rejected"
+	JobVerdictGiven  Type = "job.verdict_given" // a verifier said what it thinks of the work
 	JobMerged        Type = "job.merged"
 	JobMergeFailed   Type = "job.merge_failed"
 	// JobPullRequestOpened: approved work is to be merged by a pull request.

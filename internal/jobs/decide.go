@@ -139,7 +139,7 @@ func (l Locked) Retry(dependencyOpen bool) (Decision, error) {
 // at, by default the one that was handed in. VersionConflict where head is not the commit that
 // was handed in: new work came after it was looked at.
 func (j Job) Approve(head string) (Decision, error) {
-	commit := j.handedIn()
+	commit := j.HandedIn()
 	if head == "" || strings.HasPrefix(commit, head) {
 		head = cut(commit, MaxCommit) // in full, as it is merged
 	}
@@ -154,8 +154,8 @@ func (j Job) Approve(head string) (Decision, error) {
 	return d, err
 }
 
-// handedIn returns the commit that the result names, "" where it names none.
-func (j Job) handedIn() string {
+// HandedIn returns the commit that the result names, "" where it names none.
+func (j Job) HandedIn() string {
 	var result struct {
 		Commit string `json:"commit"`
 	}
@@ -287,6 +287,9 @@ func (j Job) Complete(w Work) (Decision, error) {
 		d.After.FailureKind = ""
 		d.After.ApprovedHead = ""
 		d.After.MergedCommit = ""
+		if d.After.HandedIn() != j.HandedIn() {
+			d.After.Verdict = ""
+		}
 		d.After.ProgressPercent = new(100)
 		d.dropForNext()
 	})

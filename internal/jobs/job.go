@@ -69,6 +69,9 @@ type Job struct {
 	ApprovedHead        string          `json:"approved_head"` // the commit that was approved
 	MergedCommit        string          `json:"merged_commit"`
 	URL                 string          `json:"url"`             // where the work is to be seen
+	Verdict             string          `json:"verdict"`         // what a verifier said of the commit that was handed in last
+	Round               int             `json:"round"`           // how often verifiers have sent the work back
+	Verifies            string          `json:"verifies"`        // of a verify job: the key of the job whose work it verifies
 	ReviewRequired      bool            `json:"review_required"` // what counts: ReviewOverride, else the product's policy
 	ProductPaused       bool            `json:"-"`
 	Serialise           Serialise       `json:"-"` // the product's policy
@@ -162,6 +165,8 @@ type Filter struct {
 	Agent        string // agent that runs it now
 	FailureKind  string
 	WaitReason   string
+	Verdict      string // what a verifier said of the commit handed in last
+	RoundGTE     int    // how often at least verifiers have sent the work back
 	PriorityGTE  *int
 	ReadyOnly    bool
 	Query        string // part of key or title

@@ -155,7 +155,7 @@ func (v Verify) changes(before Verify, note func(field string, differs bool, old
 // IsVerified reports whether the job's work is verified by an agent once it is handed in: it is, for a
 // person to decide about, in a product that wants it so, and names a commit.
 func (j Job) IsVerified() bool {
-	return j.VerifyMode == VerifyByAgent && j.Status == InReview && j.handedIn() != "" && !IsSystemKind(j.Kind)
+	return j.VerifyMode == VerifyByAgent && j.Status == InReview && j.HandedIn() != "" && !IsSystemKind(j.Kind)
 }
 
 // asSystem leaves out what a job that only reads does not obey: a verify job neither takes a repo nor

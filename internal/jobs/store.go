@@ -203,6 +203,7 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 		LastError: r.LastError, Feedback: r.Feedback, ProgressPercent: r.ProgressPercent, CurrentStep: r.CurrentStep,
 		Checkpoint: r.Checkpoint, Result: r.Result, ReviewRequired: r.ReviewNeeded,
 		ProductPaused: r.ProductPaused, Serialise: Serialise(r.Serialise), ReviewLimit: r.ReviewLimit, VerifyMode: r.VerifyMode,
+		Verdict: r.Verdict, Round: r.VerifyRound, Verifies: r.Verifies,
 		FailureKind: FailureKind(r.FailureKind), FilesTouched: r.FilesTouched, ApprovedHead: r.ApprovedHead,
 		MergedCommit: r.MergedCommit, URL: r.Url, Version: r.Version, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
 		UpdatedAt: r.UpdatedAt, ReadyAt: r.ReadyAt, AssignedAt: r.AssignedAt, StartedAt: r.StartedAt,

@@ -42,6 +42,7 @@ func (f Filter) params(workspace ids.ID, w window) dbsqlc.JobPlacesParams {
 		Status: string(w.status), Within: w.within, Statuses: []string{}, Keys: db.OrEmpty(f.Keys),
 		Product: f.Product, Repo: f.Repo, Phase: f.Phase, Tag: f.Tag, Factory: f.Factory, Agent: f.Agent,
 		PriorityGte: orDefault(f.PriorityGTE, 0), FailureKind: f.FailureKind, WaitReason: f.WaitReason,
+		Verdict: f.Verdict, RoundGte: f.RoundGTE,
 		UpdatedSince: f.UpdatedSince, Q: db.EscapeLike(f.Query), MaxRows: w.rows,
 	}
 	for _, s := range f.Statuses {

@@ -22,6 +22,7 @@ type facts struct {
 	money        money
 	seats        seatHolders
 	merge        *Reason      // of the one approved job that is explained
+	verification *Reason      // of the one job in review that is explained
 	refused      *Reason      // why the origin did not take the branch of the job that is explained
 	pool         *pools.Start // that can start a factory for the job that is explained
 	fleet        fleet.Snapshot
@@ -256,7 +257,7 @@ func (f facts) explain(j jobs.Job) Explanation {
 		e.Reasons = append(e.Reasons, asked)
 	}
 	e.Reasons = append(e.Reasons, f.standing...)
-	for _, more := range []*Reason{f.seat, f.refused, f.merge} {
+	for _, more := range []*Reason{f.seat, f.refused, f.verification, f.merge} {
 		if more != nil {
 			e.Reasons = append(e.Reasons, *more)
 		}

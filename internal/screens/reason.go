@@ -54,6 +54,7 @@ const (
 	CodeInReview        = "in_review"
 	CodeApproved        = "approved"
 	CodeMergeWaits      = "merge_waits"      // who merges approved work, and how
+	CodeVerification    = "verification"     // whether work in review is verified, by whom, and what came of it
 	CodeDeliveryRefused = "delivery_refused" // the origin did not take its branch
 	CodeCompleted       = "completed"
 	CodeFailed          = "failed"
@@ -95,11 +96,35 @@ type Reason struct {
 	BudgetID     ids.ID
 	Model        string       // that the budget lets spend nothing, because it has no price
 	Merge        Way          // with CodeMergeWaits
+	Verification Verification // with CodeVerification; Keys has the verify job, By and Factories whoever works on it
 	Pool         *pools.Start // with CodeCanBeStarted, CodePoolAtMaximum and CodePoolStartsNone
 	// Delivery is what is reported of its commit, with CodeDeliveryRefused, and with
 	// CodeMergeWaits where the merge waits for that; Factories has its factory.
 	Delivery attempts.Delivery
 }
+
+// Verification is how far the verification of work is.
+type Verification struct {
+	State   VerificationState
+	Verdict string // with VerificationSaid: what the verifier says
+	Commit  string
+	Round   int // how often verifiers have sent the work back
+}
+
+// VerificationState is how far a verification is.
+type VerificationState string
+
+// The states.
+const (
+	VerificationWaits   VerificationState = "waits"     // for an agent that may verify
+	VerificationNobody  VerificationState = "nobody"    // no live agent may verify; Missing says what keeps the nearest away
+	VerificationWorks   VerificationState = "works"     // an agent verifies
+	VerificationHeld    VerificationState = "held"      // the verify job waits, is paused or blocked
+	VerificationSaid    VerificationState = "said"      // there is a verdict
+	VerificationEnded   VerificationState = "ended"     // the verify job has ended without one
+	VerificationNoWork  VerificationState = "no_commit" // the work names no commit
+	VerificationNotMade VerificationState = "not_made"  // it was handed in before its product wanted verifications
+)
 
 // Ended is a job that is over and not completed.
 type Ended struct {

@@ -225,6 +225,11 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 			return Explanation{}, r.snap, err
 		}
 	}
+	if job.Status == jobs.InReview && job.VerifyMode == jobs.VerifyByAgent {
+		if known.verification, err = verificationReason(r, job); err != nil {
+			return Explanation{}, r.snap, err
+		}
+	}
 	if job.Status == jobs.Ready || job.Status == jobs.Waiting {
 		list, err := r.poolList()
 		if err != nil {

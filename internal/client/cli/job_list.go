@@ -50,6 +50,8 @@ var jobFilters = slices.Concat([]flag{
 	{"since", "updated_since", "changed since this `time`, as 2h", nil},
 	{"failure-kind", "failure_kind", "whose last failure was of this `kind`", nil},
 	{"wait-reason", "wait_reason", "that wait for this `reason`", nil},
+	{"verdict", "verdict", "with this `verdict` of a verifier: approve, changes or unsure", nil},
+	{"round-gte", "round_gte", "that verifiers have sent back at least so often", nil},
 	{"sort", "sort", "`order`: created, age, updated, priority or cost", nil},
 	{"priority", "priority_gte", "of at least this priority", nil},
 	{"ready-only", "ready_only", "that can be claimed now", nil},

@@ -123,6 +123,9 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
 		}
+		if err := checkVerdict(ctx, tx, who, job.Job, c.Result); err != nil {
+			return jobs.Decision{}, lease.AttemptEnd{}, err
+		}
 		c := c.redacted(red)
 		result, err := c.stored()
 		if err != nil {

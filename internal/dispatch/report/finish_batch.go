@@ -198,7 +198,8 @@ func (b *finishBatch) decide(i *finishItem, job jobs.Locked) error {
 	if _, ok := b.current.Current(call.who); !ok {
 		return lease.Superseded(call.who.Name)
 	}
-	if call.alone && !b.alone {
+	// What a verify job says may change the job that it verifies.
+	if (call.alone || job.Kind == jobs.KindVerify) && !b.alone {
 		i.Retry()
 		return nil
 	}
@@ -270,7 +271,11 @@ func (b *finishBatch) write() error {
 			if err != nil {
 				return err
 			}
-			promoted = append(promoted, made...)
+			concluded, err := b.conclude(after[i])
+			if err != nil {
+				return err
+			}
+			promoted = slices.Concat(promoted, made, concluded)
 		}
 		f.Res = finishResult{job: after[i], changed: append(promoted, lease.Change{Before: f.job.Job, After: after[i]})}
 		b.changed = append(b.changed, f.Res.changed...)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -32,6 +33,9 @@ type handedIn struct {
 	Patch  string `json:"patch_blob"`
 }
 
+// errHasVerdict is work whose commit has its verdict: a person decides.
+var errHasVerdict = errors.New("the commit has its verdict")
+
 // verify makes the jobs that verify what was handed in, in the transaction that hands it in. They are
 // returned as changes from nothing.
 func (b *finishBatch) verify(after jobs.Job) ([]lease.Change, error) {
@@ -39,6 +43,9 @@ func (b *finishBatch) verify(after jobs.Job) ([]lease.Change, error) {
 		return nil, nil
 	}
 	made, err := verifyTx(b.ctx, b.tx, b.s, tenancy.System(b.workspace, verifier), after)
+	if errors.Is(err, errHasVerdict) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("verify %s: %w", after.Key, err)
 	}
@@ -52,7 +59,14 @@ func verifyTx(ctx context.Context, tx db.Tx, s *Service, who tenancy.Principal, 
 	if err := json.Unmarshal(work.Result, &said); err != nil {
 		return jobs.Job{}, err
 	}
-	policy, err := jobs.VerifyPolicyTx(ctx, tx, who.Workspace, work.ProductID)
+	hasOne, err := q.JobVerdictOfCommit(ctx, tx, who.Workspace, work.ID, said.Commit)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	if hasOne {
+		return jobs.Job{}, errHasVerdict
+	}
+	rule, err := jobs.VerifyPolicyTx(ctx, tx, who.Workspace, work.ProductID)
 	if err != nil {
 		return jobs.Job{}, err
 	}
@@ -63,12 +77,12 @@ func verifyTx(ctx context.Context, tx db.Tx, s *Service, who tenancy.Principal, 
 	priority, review := max(work.Priority, urgent), false
 	return s.jobs.CreateSystemTx(ctx, tx, who, jobs.System{
 		New: jobs.New{Spec: jobs.Spec{Title: fmt.Sprintf("Verify %s: %s", work.Key, shorten(work.Title, maxShort-len(work.Key))),
-			Repo: work.Repo, Phase: work.Phase, Capabilities: policy.Capabilities, ReviewOverride: &review},
+			Repo: work.Repo, Phase: work.Phase, Capabilities: rule.Capabilities, ReviewOverride: &review},
 			Kind: jobs.KindVerify, Product: work.Product, Priority: &priority},
-		Away:   distinct.From(policy.Distinct, authors),
+		Away:   distinct.From(rule.Distinct, authors),
 		Permit: func(context.Context, db.Tx) error { return nil },
 		Record: func(ctx context.Context, tx db.Tx, made jobs.Job) error {
-			if err := recordVerifyTx(ctx, tx, who.Workspace, made.ID, work, said, policy.Distinct); err != nil {
+			if err := recordVerifyTx(ctx, tx, who.Workspace, made.ID, work, said, rule.Distinct); err != nil {
 				return err
 			}
 			return nameDiffTx(ctx, tx, s.contents, who, made, said.Patch)
