@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"sync"
 	"time"
 
-	"code.dny.dev/ssrf"
+	"github.com/fleetboard/fleetboard/internal/outbound"
 )
 
 const (
@@ -25,16 +24,7 @@ const (
 // issuerClient talks to issuers that owners of workspaces name: by https, at public addresses and
 // in allowed networks, whatever a name says at the moment that it is dialled.
 func issuerClient(allowed []netip.Prefix) *http.Client {
-	var v4, v6 []netip.Prefix
-	for _, p := range allowed {
-		if p.Addr().Is4() {
-			v4 = append(v4, p)
-		} else {
-			v6 = append(v6, p)
-		}
-	}
-	guard := ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))
-	dial := &net.Dialer{Timeout: providerTimeout, Control: guard.Safe}
+	dial := outbound.NewGuard(allowed).Dialer(providerTimeout)
 	client := providerClient()
 	client.Transport = &remembering{answers: map[string]remembered{}, now: time.Now, next: httpsOnly{&http.Transport{
 		DialContext: dial.DialContext, TLSHandshakeTimeout: providerTimeout, ForceAttemptHTTP2: true, MaxIdleConns: 16,

@@ -3,18 +3,14 @@ package notifications
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/vault"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/outbound"
 )
 
 // hooks sends to webhooks of people, as Standard Webhooks says.
@@ -89,19 +85,9 @@ func (s *Service) hookTo(ctx context.Context, p parcel) error {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "Fleetboard")
-	sign(req.Header, p.id, now, body, s.hookSecret(p.space, p.to.account, address))
+	outbound.Sign(req.Header, p.id, now, body, s.hookSecret(p.space, p.to.account, address))
 	res, err := s.hooks.client.Do(req)
 	return answered("The webhook", res, err)
-}
-
-// sign sets the headers of Standard Webhooks.
-func sign(h http.Header, id string, at time.Time, body, secret []byte) {
-	seconds := strconv.FormatInt(at.Unix(), 10)
-	mac := hmac.New(sha256.New, secret)
-	fmt.Fprintf(mac, "%s.%s.%s", id, seconds, body)
-	h.Set("webhook-id", id)
-	h.Set("webhook-timestamp", seconds)
-	h.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 }
 
 // hookSecret derives what the messages to an address of a person are signed with.

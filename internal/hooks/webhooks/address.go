@@ -9,12 +9,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"code.dny.dev/ssrf"
-
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/outbound"
 )
 
 const (
@@ -31,51 +29,15 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// errPrivate is the answer to an address that is not of the public network.
-var errPrivate = errors.New("the address is not one of the public network")
-
-// nat64 are the IPv6 addresses through which a network reaches IPv4 ones, which they end with.
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
-
 // guard keeps connections to the public network and to networks that the operator names.
 type guard struct {
-	public   *ssrf.Guardian
+	*outbound.Guard
+
 	resolver Resolver
 }
 
 func newGuard(allowed []netip.Prefix, resolver Resolver) *guard {
-	var v4, v6 []netip.Prefix
-	for _, network := range allowed {
-		if network.Addr().Is4() {
-			v4 = append(v4, network)
-		} else {
-			v6 = append(v6, network)
-		}
-	}
-	return &guard{resolver: resolver,
-		public: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
-}
-
-// check returns errPrivate for an address that may not be connected to.
-func (g *guard) check(ip netip.Addr) error {
-	ip = ip.Unmap()
-	if g.public.SafeAddr(ip) != nil {
-		return errPrivate
-	}
-	if nat64.Contains(ip) {
-		last := ip.As16()
-		return g.check(netip.AddrFrom4([4]byte(last[12:])))
-	}
-	return nil
-}
-
-// control is called by the dialer with the address that it is about to connect to.
-func (g *guard) control(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return errPrivate
-	}
-	return g.check(at.Addr())
+	return &guard{outbound.NewGuard(allowed), resolver}
 }
 
 // dial connects to a host that the guard lets through, whatever its name means by now.
@@ -88,7 +50,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	dialer := net.Dialer{Timeout: connectTimeout, Control: g.control}
+	dialer := g.Dialer(connectTimeout)
 	failed := errors.New("the host has no address")
 	for _, ip := range found {
 		var conn net.Conn
@@ -115,7 +77,7 @@ func (g *guard) checkURL(ctx context.Context, text string) error {
 	}
 	host := u.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil {
-		if ip.Zone() != "" || g.check(ip) != nil {
+		if ip.Zone() != "" || g.Check(ip) != nil {
 			return fault.Invalid("url", notPublic)
 		}
 		return nil
@@ -126,7 +88,7 @@ func (g *guard) checkURL(ctx context.Context, text string) error {
 	}
 	lower := strings.ToLower(host)
 	if lower == "localhost" || strings.HasSuffix(lower, ".localhost") {
-		if g.check(netip.AddrFrom4([4]byte{127, 0, 0, 1})) != nil {
+		if g.Check(netip.AddrFrom4([4]byte{127, 0, 0, 1})) != nil {
 			return fault.Invalid("url", notPublic)
 		}
 		return nil
@@ -138,7 +100,7 @@ func (g *guard) checkURL(ctx context.Context, text string) error {
 		return nil
 	}
 	for _, ip := range found {
-		if g.check(ip) != nil {
+		if g.Check(ip) != nil {
 			return fault.Invalid("url", notPublic)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/outbound"
 	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
@@ -112,7 +113,7 @@ func (s *Service) exchange(ctx context.Context, from *sender, d due) outcome {
 func failureText(err error) string {
 	var timeout interface{ Timeout() bool }
 	switch {
-	case errors.Is(err, errPrivate):
+	case errors.Is(err, outbound.ErrPrivate):
 		return "The host leads to an address that is not of the public network."
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Sprintf("There was no answer within %d seconds.", int(answerTimeout.Seconds()))

@@ -1,18 +1,16 @@
 package webhooks
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/outbound"
 	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
@@ -65,14 +63,9 @@ func (Secret) MarshalJSON() ([]byte, error) { return []byte(redact.PlaceholderJS
 
 // sign sets the headers of a message: its id, the time, and a signature by each secret.
 func sign(h http.Header, id string, at time.Time, body []byte, secrets ...Secret) {
-	seconds := strconv.FormatInt(at.Unix(), 10)
-	signatures := make([]string, len(secrets))
+	keys := make([][]byte, len(secrets))
 	for i, secret := range secrets {
-		mac := hmac.New(sha256.New, secret.bytes())
-		_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, seconds, body) // a hash takes everything
-		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+		keys[i] = secret.bytes()
 	}
-	h.Set("webhook-id", id)
-	h.Set("webhook-timestamp", seconds)
-	h.Set("webhook-signature", strings.Join(signatures, " "))
+	outbound.Sign(h, id, at, body, keys...)
 }
