@@ -300,22 +300,25 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.PriceAsked:
 		return ui.Say(ui.T("what does "), ui.Name(said("model")), ui.T(" count as for "), ui.Name(said("budget")), ui.T("?"))
 	case eventlog.PriceDecided:
-		if as := said("decision"); as != string(prices.Pass) {
-			return ui.Say(ui.Name(said("model")), ui.T(" counts as "), ui.Name(as))
-		}
-		return ui.Say(ui.Name(said("model")), ui.T(" passes without a price"))
+		return priceDecided(said)
 	case eventlog.ExportCreated, eventlog.ExportReset, eventlog.ExportRemoved:
 		return ui.Say(ui.Name(said("export")), ui.T(" of "+said("source")))
 	case eventlog.UsagePriced:
 		return ui.Say(ui.T(web.Plural(toNumber(payload["entries"]), "entry", "entries") + ", " + moneyText(said("cost_usd"))))
 	case eventlog.ProductSaved, eventlog.ProductDeleted:
-		for _, name := range []string{"product", "name"} {
-			if text := said(name); text != "" {
-				return append(ui.Say(ui.Name(text)), colon(said("reason"))...)
-			}
+		if name := cmp.Or(said("product"), said("name")); name != "" {
+			return append(ui.Say(ui.Name(name)), colon(said("reason"))...)
 		}
 	}
 	return nil
+}
+
+// priceDecided is what a model without a price counts as.
+func priceDecided(said func(string) string) ui.Sentence {
+	if as := said("decision"); as != string(prices.Pass) {
+		return ui.Say(ui.Name(said("model")), ui.T(" counts as "), ui.Name(as))
+	}
+	return ui.Say(ui.Name(said("model")), ui.T(" passes without a price"))
 }
 
 // budgetWords returns what happened to a budget whose name stands before them.

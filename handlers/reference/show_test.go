@@ -17,7 +17,7 @@ import (
 func stranger(t *testing.T, d *handlertest.Workspace, path string) *goquery.Document {
 	t.Helper()
 	w := httptest.NewRecorder()
-	d.Server.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	d.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 	if w.Code != http.StatusOK {
 		t.Fatalf("GET %s: %d", path, w.Code)
 	}

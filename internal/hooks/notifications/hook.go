@@ -86,7 +86,7 @@ func (s *Service) hookTo(ctx context.Context, p parcel) error {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "Fleetboard")
 	outbound.Sign(req.Header, p.id, now, body, s.hookSecret(p.space, p.to.account, address))
-	res, err := s.hooks.client.Do(req)
+	res, err := s.hooks.client.Do(req) //nolint:bodyclose // answered closes it
 	return answered("The webhook", res, err)
 }
 

@@ -56,17 +56,21 @@ func ParseMailServer(text string) (*MailServer, error) {
 	if s.from.Name == "" {
 		s.from.Name = "Fleetboard"
 	}
-	switch in.Get("tls") {
-	case "":
-	case "none":
-		s.plain = true
-	default:
-		return nil, errors.New("tls can only be none")
-	}
-	if s.plain && (s.password != "" || s.implicitTLS) {
-		return nil, errors.New("tls=none is for smtp:// without a password, which everybody on the way could read")
+	if err := s.readTLS(in.Get("tls")); err != nil {
+		return nil, err
 	}
 	return s, nil
+}
+
+// readTLS reads what is said of TLS: nothing, or "none".
+func (s *MailServer) readTLS(said string) error {
+	if s.plain = said == "none"; !s.plain && said != "" {
+		return errors.New("tls can only be none")
+	}
+	if s.plain && (s.password != "" || s.implicitTLS) {
+		return errors.New("tls=none is for smtp:// without a password, which everybody on the way could read")
+	}
+	return nil
 }
 
 func (m *MailServer) client() (*gomail.Client, error) {

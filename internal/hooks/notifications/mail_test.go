@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -65,7 +66,7 @@ func newMailbox(t *testing.T, more ...string) *mailbox {
 	t.Helper()
 	program := python(t)
 	certificate, key, roots := makeCertificate(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func (g taken) parts(t *testing.T) (text, html string) {
 	r := multipart.NewReader(g.Body, params["boundary"])
 	for {
 		p, err := r.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return text, html
 		}
 		if err != nil {

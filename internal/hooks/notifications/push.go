@@ -169,7 +169,7 @@ func (s *Service) pushTo(ctx context.Context, p parcel) error {
 		}
 		if err == nil {
 			taken = true
-		} else if failed == error(errNoBrowser) {
+		} else if errors.Is(failed, errNoBrowser) {
 			failed = err
 		}
 	}

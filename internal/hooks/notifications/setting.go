@@ -50,8 +50,9 @@ const (
 var Channels = []Channel{Browser, Email, Webhook}
 
 const (
-	// MaxDigestMinutes is a day, MaxEscalateMinutes a week.
-	MaxDigestMinutes   = 24 * 60
+	// MaxDigestMinutes is a day.
+	MaxDigestMinutes = 24 * 60
+	// MaxEscalateMinutes is a week.
 	MaxEscalateMinutes = 7 * 24 * 60
 	// MaxURL bounds the address of a webhook, in characters.
 	MaxURL = 2000

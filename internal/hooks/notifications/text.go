@@ -27,10 +27,10 @@ func (p parcel) subject() string {
 			open++
 		}
 	}
-	switch {
-	case open == 0:
-		return fmt.Sprintf("%d decisions were settled", len(p.items))
-	case open == 1:
+	switch open {
+	case 0:
+		return fmt.Sprintf("%d decisions were made", len(p.items))
+	case 1:
 		return "1 decision waits for you"
 	}
 	return fmt.Sprintf("%d decisions wait for you", open)

@@ -1,7 +1,6 @@
 package notifications_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -9,7 +8,6 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/e2e/apptest"
@@ -141,11 +139,4 @@ func (r *receiver) respond(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = func() int { return status }
-}
-
-// within bounds what a test waits for.
-func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
 }
