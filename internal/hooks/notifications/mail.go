@@ -63,11 +63,11 @@ func ParseMailServer(text string) (*MailServer, error) {
 }
 
 // readTLS reads what is said of TLS: nothing, or "none".
-func (s *MailServer) readTLS(said string) error {
-	if s.plain = said == "none"; !s.plain && said != "" {
+func (m *MailServer) readTLS(said string) error {
+	if m.plain = said == "none"; !m.plain && said != "" {
 		return errors.New("tls can only be none")
 	}
-	if s.plain && (s.password != "" || s.implicitTLS) {
+	if m.plain && (m.password != "" || m.implicitTLS) {
 		return errors.New("tls=none is for smtp:// without a password, which everybody on the way could read")
 	}
 	return nil
