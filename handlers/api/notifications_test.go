@@ -75,7 +75,8 @@ func TestTestMessagesSayHowEachChannelDid(t *testing.T) {
 	t.Parallel()
 	w := newAPIServer(t)
 	w.as(w.owner, "POST", "/me/notifications/test", nil).want(422).refused(fault.Validation, "channels")
-	w.as(w.owner, "PUT", "/me/notifications", object{"channels": object{"webhook": true}, "webhook_url": "http://127.0.0.1:9/private"}).want(200)
+	w.as(w.owner, "PUT", "/me/notifications", object{"webhook_url": "http://127.0.0.1:9/private"}).want(422).refused(fault.Validation, "webhook_url")
+	w.as(w.owner, "PUT", "/me/notifications", object{"channels": object{"webhook": true}, "webhook_url": "http://hooks.invalid/me"}).want(200)
 	a := w.as(w.owner, "POST", "/me/notifications/test", nil).want(200)
 	if a.text("items", 0, "channel") != "webhook" || a.text("items", 0, "error") == "" {
 		t.Errorf("the test was answered %s", a.raw)

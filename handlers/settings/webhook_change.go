@@ -10,6 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/hooks/address"
 	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -176,7 +177,7 @@ func (p *webhookPages) webhookDelete(c echo.Context, who tenancy.Principal) erro
 	if err := p.Webhooks.Delete(c.Request().Context(), who, w.ID); err != nil {
 		return err
 	}
-	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The webhook was deleted", Text: webhooks.Shown(w.URL) + " gets no events any more."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The webhook was deleted", Text: address.Shown(w.URL) + " gets no events any more."})
 	return web.SeeOther(c, links.Webhooks)
 }
 

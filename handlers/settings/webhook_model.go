@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/handlers/form"
 	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/hooks/address"
 	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -76,7 +77,7 @@ var webhookStates = map[webhooks.State][3]string{
 
 func webhookRow(w webhooks.Webhook, now time.Time) view.Webhook {
 	words := webhookStates[w.State]
-	m := view.Webhook{ID: w.ID.String(), URL: w.URL, Address: webhooks.Shown(w.URL), PageURL: links.Webhook(w.ID.String()), Types: w.Types,
+	m := view.Webhook{ID: w.ID.String(), URL: w.URL, Address: address.Shown(w.URL), PageURL: links.Webhook(w.ID.String()), Types: w.Types,
 		Products: w.Products, State: words[0], Class: words[1], Icon: words[2], Why: webhookWhy(w, now)}
 	if w.Pending > 0 {
 		m.Pending = ui.Count(w.Pending) + " to be sent"

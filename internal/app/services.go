@@ -157,7 +157,7 @@ func Build(d *db.DB, o Options) *Services {
 	o.Webhooks.Instance = name
 	s.Webhooks = webhooks.NewService(d, wake, s.Vault, s.Events, o.Webhooks, o.Log)
 	s.Notify = notifications.New(d, wake, notifications.Options{Key: o.Key, Earlier: o.Earlier,
-		PublicURL: cmp.Or(o.ReachedAt, o.PublicURL), Mail: o.Mail, Allow: o.Webhooks.Allow, Log: o.Log})
+		PublicURL: cmp.Or(o.ReachedAt, o.PublicURL), Mail: o.Mail, Allow: o.Webhooks.Allow, Resolver: o.Webhooks.Resolver, Log: o.Log})
 	s.Coordinator = coordinator.New(d, name, coordinator.Work{
 		Recovery:      s.Dispatch,
 		Promotion:     s.Dispatch,

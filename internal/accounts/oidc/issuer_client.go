@@ -24,12 +24,8 @@ const (
 // issuerClient talks to issuers that owners of workspaces name: by https, at public addresses and
 // in allowed networks, whatever a name says at the moment that it is dialled.
 func issuerClient(allowed []netip.Prefix) *http.Client {
-	dial := outbound.NewGuard(allowed).Dialer(providerTimeout)
-	client := providerClient()
-	client.Transport = &remembering{answers: map[string]remembered{}, now: time.Now, next: httpsOnly{&http.Transport{
-		DialContext: dial.DialContext, TLSHandshakeTimeout: providerTimeout, ForceAttemptHTTP2: true, MaxIdleConns: 16,
-		IdleConnTimeout: providerTimeout}}}
-	return client
+	transport := outbound.NewGuard(allowed, nil).Transport(providerTimeout)
+	return outbound.Client(&remembering{answers: map[string]remembered{}, now: time.Now, next: httpsOnly{transport}}, providerTimeout)
 }
 
 // remembering is a transport that gives an answer again for some seconds.

@@ -5,44 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/outbound"
 )
 
+// connectTimeout bounds a connection to an address of a stranger.
 const connectTimeout = 5 * time.Second
-
-// newClient returns a client for addresses of strangers: no redirects, no proxies, no cookies.
-func newClient(allowed []netip.Prefix) *http.Client {
-	dialer := outbound.NewGuard(allowed).Dialer(connectTimeout)
-	return &http.Client{
-		Timeout:       sendTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: connectTimeout, ForceAttemptHTTP2: true,
-			MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 32 << 10},
-	}
-}
-
-// checkAddress returns the form that an address must have and has not, "" for a good one.
-func checkAddress(text string, schemes ...string) string {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Opaque != "" || u.Hostname() == "" || len(text) > MaxURL ||
-		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "It must be an address like https://hooks.example.com/me."
-	case !slices.Contains(schemes, u.Scheme):
-		return "It must begin with " + strings.Join(schemes, ":// or ") + "://."
-	case u.User != nil:
-		return "It must have no user name and no password."
-	case u.Fragment != "":
-		return "It must have no fragment (#)."
-	}
-	return ""
-}
 
 // answered returns the refusal that an answer is, nil for one of 2xx.
 func answered(what string, res *http.Response, err error) error {

@@ -22,10 +22,10 @@ type decision struct {
 	path   string // of the page on which it is decided; of a review without version and head
 }
 
-// settled is what became of a decision that is open no more.
-type settled struct {
-	outcome string // "FB-2 was approved by Mara"
-	by      string // id of the person who decided, "" where it was none
+// outcome is what became of a decision that is open no more.
+type outcome struct {
+	text string // "FB-2 was approved by Mara"
+	by   string // id of the person who decided, "" where it was none
 }
 
 const (
@@ -87,9 +87,9 @@ func (j openJob) decision() (decision, bool) {
 	return d, true
 }
 
-// settled returns what became of a decision about the job.
-func (j openJob) settled() settled {
-	return settled{oneLine(j.key+" is "+j.status.Words()+" now, by "+cmp.Or(oneLine(j.by, maxName), "the system"), maxOutcome), j.byID}
+// outcome returns what became of a decision about the job.
+func (j openJob) outcome() outcome {
+	return outcome{oneLine(j.key+" is "+j.status.Words()+" now, by "+cmp.Or(oneLine(j.by, maxName), "the system"), maxOutcome), j.byID}
 }
 
 func budgetDecision(id ids.ID, name string, period time.Time) decision {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/x509"
 	"net/http"
+
+	"github.com/fleetboard/fleetboard/internal/outbound"
 )
 
 // Everything has the next Look look at all workspaces.
@@ -29,7 +31,9 @@ func (s *Service) Interrupt(c Channel, fn func() bool) {
 func (s *Service) PushKey() string { return s.pusher.keys.public }
 
 // Allow allows no private network any more.
-func (s *Service) Allow() { s.hooks = hooks{newClient(nil)} }
+func (s *Service) Allow() {
+	s.hooks = hooks{outbound.Client(outbound.NewGuard(nil, nil).Transport(connectTimeout), sendTimeout)}
+}
 
 // TrustPush has push services reached by a client that knows their certificates.
 func (s *Service) TrustPush(client *http.Client) { s.pusher.client = client }

@@ -24,12 +24,16 @@ type MailServer struct {
 	roots              *x509.CertPool // nil for those of the system
 }
 
+// isMailAddress reports whether an address has the form of a mail server's.
+func isMailAddress(u *url.URL) bool {
+	return u.Hostname() != "" && (u.Scheme == "smtp" || u.Scheme == "smtps") && strings.Trim(u.Path, "/") == "" && u.Fragment == ""
+}
+
 // ParseMailServer reads an address like smtp://user:password@mail.example.com:587?from=fleet@example.com,
 // which needs STARTTLS unless it says tls=none, or smtps:// for TLS from the start. Errors name no secret.
 func ParseMailServer(text string) (*MailServer, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" || strings.Trim(u.Path, "/") != "" ||
-		u.Fragment != "" {
+	if err != nil || !isMailAddress(u) {
 		return nil, errors.New("must be an address like smtp://user:password@mail.example.com:587?from=fleet@example.com, or smtps://…")
 	}
 	s := &MailServer{host: u.Hostname(), port: 587, user: u.User.Username(), implicitTLS: u.Scheme == "smtps"}

@@ -1,19 +1,24 @@
 package notifications_test
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"net"
+	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/e2e/dispatchtest"
+	"github.com/fleetboard/fleetboard/internal/app"
 	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/hooks/notifications"
+	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -316,6 +321,37 @@ func TestSettingsAreChecked(t *testing.T) {
 	if _, err := s.notify.Save(s.Ctx, s.Agent("claude-1"), notifications.Change{}); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("an agent: %v", err)
 	}
+}
+
+// An address that leads to a private network is refused when it is saved, in the words that webhooks of
+// workspaces have; one whose name cannot be looked up now is taken, and looked at again when it is dialled.
+func TestPrivateAddressesAreNotSaved(t *testing.T) {
+	s := newSpace(t, func(o *app.Options) { o.Webhooks.Allow, o.Webhooks.Resolver = nil, inside{} })
+	ada := s.member(tenancy.RoleMember, "Ada")
+	for _, address := range []string{"http://127.0.0.1/", "http://2130706433/", "https://localhost:8443/", "https://[::ffff:10.0.0.1]/",
+		"https://[64:ff9b::7f00:1]/", "https://intranet.example.com/me"} {
+		_, err := s.notify.Save(s.Ctx, ada, notifications.Change{WebhookURL: &address, DigestMinutes: new(-1)})
+		fields := fault.From(err).Fields
+		if fields["webhook_url"] == "" || fields["digest_minutes"] == "" {
+			t.Errorf("%s: %v", address, fields)
+		}
+		_, _, refused := s.all.Webhooks.Create(s.Ctx, dbfactory.Person(s.Workspace, tenancy.RoleOwner), webhooks.New{URL: address}, nil)
+		if want := fault.From(refused).Fields["url"]; fields["webhook_url"] != want {
+			t.Errorf("%s: %q, of webhooks %q", address, fields["webhook_url"], want)
+		}
+	}
+	good := "https://hooks.example.com/me"
+	s.save(ada, notifications.Change{WebhookURL: &good})
+}
+
+// inside is a resolver of a company: one name leads to its own network, others are not known now.
+type inside struct{}
+
+func (inside) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	if host == "intranet.example.com" {
+		return []netip.Addr{netip.MustParseAddr("93.184.215.14"), netip.MustParseAddr("10.0.0.7")}, nil
+	}
+	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }
 
 // A private address that the operator has not allowed is never connected to.

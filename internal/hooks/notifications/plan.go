@@ -43,7 +43,7 @@ type message struct {
 type state struct {
 	people   []person
 	open     []decision
-	settled  map[ids.ID]settled // by job
+	outcomes map[ids.ID]outcome // by job
 	told     []told
 	messages []message
 }
@@ -65,7 +65,7 @@ type rowKey struct {
 // planner compares what is open with what was told.
 type planner struct {
 	now      time.Time
-	settled  map[ids.ID]settled
+	outcomes map[ids.ID]outcome
 	people   map[ids.ID]person
 	open     map[string]decision
 	told     map[rowKey]*told
@@ -77,7 +77,7 @@ type planner struct {
 
 // plan returns what follows from a state now. It does no more for ten thousand changes than for one.
 func plan(now time.Time, s state) changes {
-	p := &planner{now: now, settled: s.settled, people: map[ids.ID]person{}, open: map[string]decision{}, told: map[rowKey]*told{},
+	p := &planner{now: now, outcomes: s.outcomes, people: map[ids.ID]person{}, open: map[string]decision{}, told: map[rowKey]*told{},
 		messages: map[rowKey][]message{}, count: map[ids.ID]int{}, saved: map[rowKey]bool{}}
 	for _, one := range s.people {
 		p.people[one.account] = one
@@ -147,13 +147,13 @@ func (p *planner) follow(t *told) {
 func (p *planner) close(one person, t *told) {
 	p.count[t.Account]--
 	t.ClosedAt, t.EscalateAt = &p.now, nil
-	became := settled{outcome: "It is settled: " + t.Title}
+	became := outcome{text: "It is decided: " + t.Title}
 	if t.Job != nil {
-		if s, known := p.settled[*t.Job]; known {
+		if s, known := p.outcomes[*t.Job]; known {
 			became = s
 		}
 	}
-	t.Outcome = oneLine(became.outcome, maxOutcome)
+	t.Outcome = oneLine(became.text, maxOutcome)
 	p.save(t)
 	for _, m := range p.messages[rowKey{t.Account, t.Decision}] {
 		before := m.DueAt

@@ -18,7 +18,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, people ...person) *world {
-	return &world{t: t, now: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), state: state{people: people, settled: map[ids.ID]settled{}}}
+	return &world{t: t, now: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), state: state{people: people, outcomes: map[ids.ID]outcome{}}}
 }
 
 func somebody(name string, change ...func(*person)) person {
@@ -128,7 +128,7 @@ func TestWhatIsSettledIsDroppedOrUpdated(t *testing.T) {
 	if n := w.sendAll(); n != 1 {
 		t.Fatalf("%d messages were sent", n)
 	}
-	w.open, w.settled[job] = nil, settled{"FB-1 is approved now, by Bob", bob.account.String()}
+	w.open, w.outcomes[job] = nil, outcome{"FB-1 is approved now, by Bob", bob.account.String()}
 	w.want(w.look(), "Ada email review:1 12:01")
 	if w.told[0].Outcome != "FB-1 is approved now, by Bob" {
 		t.Errorf("it says %q", w.told[0].Outcome)
@@ -143,7 +143,7 @@ func TestWhatIsSettledIsDroppedOrUpdated(t *testing.T) {
 	w.open = []decision{d}
 	w.look()
 	w.sendAll()
-	w.open, w.settled[job] = nil, settled{"FB-1 is approved now, by Ada", ada.account.String()}
+	w.open, w.outcomes[job] = nil, outcome{"FB-1 is approved now, by Ada", ada.account.String()}
 	for _, line := range w.look() {
 		if line[:3] == "Ada" {
 			t.Errorf("Ada is told what she did: %s", line)

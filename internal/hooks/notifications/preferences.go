@@ -10,6 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/hooks/address"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -47,6 +48,10 @@ func (s *Service) Save(ctx context.Context, who tenancy.Principal, c Change) (af
 	if err := requirePerson(who); err != nil {
 		return after, err
 	}
+	wrong := "" // with the address of the webhook; its name is looked up before anything is locked
+	if c.WebhookURL != nil && *c.WebhookURL != "" {
+		wrong = address.CheckWebhook(ctx, s.guard, *c.WebhookURL)
+	}
 	changed := false
 	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		if err := q.NamedLock(ctx, tx, "notifications:"+who.Workspace.String()); err != nil {
@@ -57,7 +62,7 @@ func (s *Service) Save(ctx context.Context, who tenancy.Principal, c Change) (af
 			return err
 		}
 		after = c.apply(before)
-		meant, err := after.check(who, members)
+		meant, err := after.check(who, members, wrong)
 		if err != nil {
 			return err
 		}
@@ -90,19 +95,18 @@ type meaning struct {
 	next     *ids.ID
 }
 
-// check returns what settings mean, or what is wrong with them.
-func (s Settings) check(who tenancy.Principal, members []Member) (m meaning, err error) {
+// check returns what settings mean, or what is wrong with them; wrongAddress is what is with the address of
+// the webhook.
+func (s Settings) check(who tenancy.Principal, members []Member, wrongAddress string) (m meaning, err error) {
 	p := fault.Problems{}
 	s.checkQuiet(p, &m)
 	p.Number("digest_minutes", s.DigestMinutes, 0, MaxDigestMinutes)
 	p.Number("escalate.minutes", s.Escalate.Minutes, 0, MaxEscalateMinutes)
 	s.checkNext(p, who, members, &m)
 	switch {
-	case s.WebhookURL != "":
-		if why := checkAddress(s.WebhookURL, "https", "http"); why != "" {
-			p.Add("webhook_url", "%s", why)
-		}
-	case s.Channels.Webhook:
+	case wrongAddress != "":
+		p.Add("webhook_url", "%s", wrongAddress)
+	case s.WebhookURL == "" && s.Channels.Webhook:
 		p.Add("webhook_url", "It must be the address of your webhook, since that is switched on.")
 	}
 	return m, p.Err()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/internal/hooks/address"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -68,7 +69,7 @@ type SubscriptionKeys struct {
 }
 
 func (s Subscription) check() error {
-	if why := checkAddress(s.Endpoint, "https"); why != "" {
+	if why := address.CheckForm(s.Endpoint, "https"); why != "" {
 		return invalid("endpoint", why)
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(s.Keys.P256dh)

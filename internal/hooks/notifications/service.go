@@ -14,6 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/vault"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/outbound"
 )
 
 // Notifier carries wake-ups between the processes of one database.
@@ -33,7 +34,9 @@ type Options struct {
 	Mail *MailServer
 	// Allow are private networks that webhooks and browsers may be in.
 	Allow []netip.Prefix
-	Log   *slog.Logger
+	// Resolver finds the addresses of their hosts; nil is that of the system.
+	Resolver outbound.Resolver
+	Log      *slog.Logger
 }
 
 // Service keeps what people want to be told of, and tells them.
@@ -45,6 +48,7 @@ type Service struct {
 	ring   vault.Ring
 	key    []byte
 	mail   *MailServer
+	guard  *outbound.Guard
 	pusher pusher
 	hooks  hooks
 	logs   eventlog.Changed
@@ -61,7 +65,8 @@ func New(d *db.DB, wake Notifier, o Options) *Service {
 	}
 	s := &Service{db: d, wake: wake, log: o.Log, public: public, key: o.Key, mail: o.Mail,
 		ring: vault.NewRing("fleetboard notifications v1", o.Key, o.Earlier...)}
-	client := newClient(o.Allow)
+	s.guard = outbound.NewGuard(o.Allow, o.Resolver)
+	client := outbound.Client(s.guard.Transport(connectTimeout), sendTimeout)
 	s.pusher = pusher{client: client, keys: newPushKeys(o.Key), subject: subject(public)}
 	s.hooks = hooks{client}
 	s.channels = map[Channel]sender{Browser: s.sendPush, Email: s.sendMail, Webhook: s.sendHook}

@@ -7,6 +7,7 @@ import (
 	// Servers may lack a database of time zones.
 	_ "time/tzdata"
 
+	"github.com/fleetboard/fleetboard/internal/hooks/address"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -55,7 +56,7 @@ const (
 	// MaxEscalateMinutes is a week.
 	MaxEscalateMinutes = 7 * 24 * 60
 	// MaxURL bounds the address of a webhook, in characters.
-	MaxURL = 2000
+	MaxURL = address.MaxLength
 	// MaxBrowsers is how many browsers a person has in a workspace; the oldest gives way.
 	MaxBrowsers = 10
 )

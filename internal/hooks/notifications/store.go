@@ -68,7 +68,7 @@ func stateTx(ctx context.Context, tx db.Tx, workspace ids.ID) (s state, err erro
 	if _, s.people, err = peopleTx(ctx, tx, workspace); err != nil || len(s.people) == 0 {
 		return s, err
 	}
-	s.settled = map[ids.ID]settled{}
+	s.outcomes = map[ids.ID]outcome{}
 	for _, read := range []func(context.Context, db.Tx, ids.ID, *state) error{jobsTx, budgetsTx, agentsTx, stopsTx,
 		listToldTx, messagesTx} {
 		if err := read(ctx, tx, workspace, &s); err != nil {
@@ -86,7 +86,7 @@ func jobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, s *state) error {
 		if d, waits := j.decision(); waits {
 			s.open = append(s.open, d)
 		}
-		s.settled[j.id] = j.settled()
+		s.outcomes[j.id] = j.outcome()
 	}
 	return err
 }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/fleetboard/fleetboard/internal/app"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/hooks/address"
 	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
+	"github.com/fleetboard/fleetboard/internal/outbound"
 )
 
 // names is a resolver of a test: what a name leads to, the next list of them at each look.
@@ -138,12 +140,12 @@ func TestNoConnectionIsMadeToAPrivateNetwork(t *testing.T) {
 	t.Parallel()
 	lookups := privateNames()
 	trap := newTrap(t)
-	guard := webhooks.NewGuard(nil, lookups)
-	client := webhooks.NewClient(guard)
+	s := newSite(t, func(o *app.Options) { o.Webhooks.Allow, o.Webhooks.Resolver = nil, lookups })
+	guard, client := outbound.NewGuard(nil, lookups), s.Webhooks.Client()
 	all := append([]string{"http://rebinds.example:%s/", "http://turns.example:%s/", "http://turns.example:%s/", "http://turns.example:%s/"}, tricks...)
 	for _, name := range []string{"rebinds.example", "turns.example"} {
-		if err := webhooks.CheckURL(t.Context(), guard, "http://"+name+"/"); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if wrong := address.CheckWebhook(t.Context(), guard, "http://"+name+"/"); wrong != "" {
+			t.Errorf("%s: %s", name, wrong)
 		}
 	}
 	for _, trick := range all {
@@ -200,9 +202,9 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 func TestGoodAddressesAreTaken(t *testing.T) {
 	t.Parallel()
 	lookups := privateNames()
-	allowed := webhooks.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("fd00::/8"),
+	allowed := outbound.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("fd00::/8"),
 		netip.MustParsePrefix("64:ff9b::/96")}, lookups)
-	public := webhooks.NewGuard(nil, lookups)
+	public := outbound.NewGuard(nil, lookups)
 	for _, c := range []struct {
 		url          string
 		open, inside bool
@@ -215,11 +217,11 @@ func TestGoodAddressesAreTaken(t *testing.T) {
 		{"https://" + strings.Repeat("a", 2000) + ".example/", false, false}, {"", false, false}, {"hooks.example", false, false},
 	} {
 		for _, g := range []struct {
-			guard *webhooks.Guard
+			guard *outbound.Guard
 			want  bool
 		}{{public, c.open}, {allowed, c.inside}} {
-			if err := webhooks.CheckURL(t.Context(), g.guard, c.url); (err == nil) != g.want {
-				t.Errorf("%.80s: %v", c.url, err)
+			if wrong := address.CheckWebhook(t.Context(), g.guard, c.url); (wrong == "") != g.want {
+				t.Errorf("%.80s: %q", c.url, wrong)
 			}
 		}
 	}

@@ -19,32 +19,15 @@ import (
 const (
 	// answerTimeout is how long a receiver may take from the connection to the status of its answer.
 	answerTimeout = 15 * time.Second
+	// connectTimeout bounds a connection to one of its hosts.
+	connectTimeout = 5 * time.Second
 	// What is read and kept of an answer.
 	maxAnswer     = 4 << 10
 	keptAnswer    = 500
-	maxHeaders    = 16 << 10
 	keptError     = 300
-	idleConns     = 2
-	idleTimeout   = 30 * time.Second
 	userAgent     = "Fleetboard-Webhooks/1"
 	messagePrefix = "msg_"
 )
-
-// newClient returns a client that connects only where the guard lets it, follows no redirect, and
-// takes no proxy, which would connect for it.
-func newClient(g *guard) *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			DialContext:            g.dial,
-			DisableCompression:     true,
-			MaxIdleConnsPerHost:    idleConns,
-			IdleConnTimeout:        idleTimeout,
-			TLSHandshakeTimeout:    connectTimeout,
-			MaxResponseHeaderBytes: maxHeaders,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
 
 // outcome is what a try led to.
 type outcome struct {

@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"time"
@@ -13,8 +12,10 @@ import (
 	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/hooks/address"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/leadership"
+	"github.com/fleetboard/fleetboard/internal/outbound"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -30,9 +31,9 @@ const topics = "webhook:"
 
 // Options are what the webhooks of a server need beside the database.
 type Options struct {
-	Instance string         // how the process calls itself among those of the database
-	Allow    []netip.Prefix // networks that may be connected to beside the public one
-	Resolver Resolver       // nil is that of the system
+	Instance string            // how the process calls itself among those of the database
+	Allow    []netip.Prefix    // networks that may be connected to beside the public one
+	Resolver outbound.Resolver // nil is that of the system
 }
 
 // Service keeps the webhooks of workspaces, and sends what is to be sent.
@@ -41,7 +42,7 @@ type Service struct {
 	wake     Wake
 	vault    *vault.Vault
 	events   *eventlog.Log
-	guard    *guard
+	guard    *outbound.Guard
 	client   *http.Client
 	election *leadership.Election
 	log      *slog.Logger
@@ -49,11 +50,8 @@ type Service struct {
 
 // NewService returns the webhooks kept in d, whose secrets v seals. Run sends.
 func NewService(d *db.DB, wake Wake, v *vault.Vault, events *eventlog.Log, o Options, log *slog.Logger) *Service {
-	if o.Resolver == nil {
-		o.Resolver = net.DefaultResolver
-	}
-	g := newGuard(o.Allow, o.Resolver)
-	return &Service{db: d, wake: wake, vault: v, events: events, guard: g, client: newClient(g), log: log,
+	g := outbound.NewGuard(o.Allow, o.Resolver)
+	return &Service{db: d, wake: wake, vault: v, events: events, guard: g, client: outbound.Client(g.Transport(connectTimeout), 0), log: log,
 		election: leadership.New(d, "webhooks", o.Instance, log)}
 }
 
@@ -272,7 +270,10 @@ func (s *Service) checkInput(ctx context.Context, who tenancy.Principal, w Webho
 	if err := w.check(); err != nil {
 		return err
 	}
-	return s.guard.checkURL(ctx, w.URL)
+	if wrong := address.CheckWebhook(ctx, s.guard, w.URL); wrong != "" {
+		return fault.Invalid("url", "%s", wrong)
+	}
+	return nil
 }
 
 // published wakes whoever sends and whoever looks, unless err says that nothing has changed; it
@@ -297,7 +298,7 @@ func DisabledTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Notice, erro
 	rows, err := q.WebhookDisabled(ctx, tx, workspace)
 	list := make([]Notice, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, Notice{ID: r.ID, Address: Shown(r.Url), Reason: Reason(r.DisabledReason), DisabledAt: *r.DisabledAt})
+		list = append(list, Notice{ID: r.ID, Address: address.Shown(r.Url), Reason: Reason(r.DisabledReason), DisabledAt: *r.DisabledAt})
 	}
 	return list, err
 }

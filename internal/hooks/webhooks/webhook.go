@@ -7,6 +7,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/hooks/address"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -14,6 +15,8 @@ import (
 const (
 	// MaxWebhooks is how many a workspace has.
 	MaxWebhooks = 20
+	// MaxURL bounds an address, in characters.
+	MaxURL = address.MaxLength
 	// MaxTypes and MaxProducts bound the lists of a webhook.
 	MaxTypes    = 100
 	MaxProducts = 100
@@ -139,7 +142,7 @@ func (w *Webhook) check() error {
 // differ returns what a change changes, as the log has it.
 func differ(old, now Webhook) (changes []eventlog.Change) {
 	if old.URL != now.URL {
-		changes = append(changes, eventlog.Change{Field: "url", Old: Shown(old.URL), New: Shown(now.URL)})
+		changes = append(changes, eventlog.Change{Field: "url", Old: address.Shown(old.URL), New: address.Shown(now.URL)})
 	}
 	if !slices.Equal(old.Types, now.Types) {
 		changes = append(changes, eventlog.Change{Field: "types", Old: old.Types, New: now.Types})
@@ -155,7 +158,7 @@ func differ(old, now Webhook) (changes []eventlog.Change) {
 
 // facts is what the log says of a webhook beside its changes.
 func (w *Webhook) facts() map[string]any {
-	return map[string]any{"webhook": w.ID, "url": Shown(w.URL)}
+	return map[string]any{"webhook": w.ID, "url": address.Shown(w.URL)}
 }
 
 func noWebhook(id ids.ID) error {
