@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/cli"
@@ -23,6 +24,7 @@ import (
 var kinds = map[metav1.TypeMeta]func() any{
 	{APIVersion: "v1", Kind: "Namespace"}:                  func() any { return &corev1.Namespace{} },
 	{APIVersion: "v1", Kind: "Service"}:                    func() any { return &corev1.Service{} },
+	{APIVersion: "v1", Kind: "Secret"}:                     func() any { return &corev1.Secret{} },
 	{APIVersion: "apps/v1", Kind: "Deployment"}:            func() any { return &appsv1.Deployment{} },
 	{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}: func() any { return &policyv1.PodDisruptionBudget{} },
 }
@@ -57,6 +59,35 @@ func checkManifest(t *testing.T, name string, text []byte) {
 		if err := strict.UnmarshalStrict(text, made()); err != nil {
 			t.Errorf("%s, %s: %v", name, kind.Kind, err)
 		}
+	}
+}
+
+// What the documents show as YAML is YAML, and where it is of a kind of Kubernetes itself, of that kind.
+func TestDocumentsShowYAML(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("there are no documents: %v", err)
+	}
+	shown := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllSubmatch(text, -1) {
+			for _, one := range documents(t, block[1]) {
+				shown++
+				var any map[string]any
+				if err := strict.UnmarshalStrict(one, &any); err != nil {
+					t.Errorf("%s: %v\n%s", page, err, one)
+				} else if any["kind"] != nil {
+					checkManifest(t, filepath.Base(page), one)
+				}
+			}
+		}
+	}
+	if shown < 5 {
+		t.Errorf("only %d were read", shown)
 	}
 }
 

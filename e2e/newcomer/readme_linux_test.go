@@ -19,6 +19,8 @@ import (
 type clone struct {
 	t            *testing.T
 	dir, address string
+	// prepare changes the shell of a block; nil leaves it as it is.
+	prepare func(shell *exec.Cmd, block string)
 }
 
 func newClone(t *testing.T) *clone {
@@ -52,6 +54,9 @@ func (c *clone) shell(lines string) *exec.Cmd {
 	shell.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.home(), "FLEETBOARD_LISTEN=" + c.address,
 		"FLEETBOARD_URL=http://" + c.address, "GIT_CONFIG_NOSYSTEM=1"}
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.prepare != nil {
+		c.prepare(shell, lines)
+	}
 	return shell
 }
 
@@ -75,9 +80,12 @@ func (c *clone) pasteAndLeave(block, says string) *heard {
 	if err := shell.Start(); err != nil {
 		c.t.Fatal(err)
 	}
-	c.t.Cleanup(func() {
+	out.end = sync.OnceFunc(func() {
 		_ = syscall.Kill(-shell.Process.Pid, syscall.SIGTERM)
 		_ = shell.Wait()
+	})
+	c.t.Cleanup(func() {
+		out.end()
 		if c.t.Failed() {
 			c.t.Logf("%s\nsaid:\n%s", block, out)
 		}
@@ -90,6 +98,7 @@ func (c *clone) pasteAndLeave(block, says string) *heard {
 type heard struct {
 	mu   sync.Mutex
 	text bytes.Buffer
+	end  func() // ends the process, and waits for it
 }
 
 // Write implements io.Writer.

@@ -48,8 +48,8 @@ func (n names) LookupNetIP(_ context.Context, _, host string) (list []netip.Addr
 var lookups = names{"one.example": {"127.0.0.1"}, "mixed.example": {"93.184.216.34", "::1"}, "open.example": {"93.184.216.34"}}
 
 func TestAConnectionIsLookedAt(t *testing.T) {
-	for _, guard := range []*outbound.Guard{outbound.NewGuard(nil, nil), outbound.NewGuard(nil, names{"localhost": {"::1"}, "127.0.0.1": {"127.0.0.1"},
-		"::ffff:127.0.0.1": {"::ffff:127.0.0.1"}})} {
+	own := names{"localhost": {"::1"}, "127.0.0.1": {"127.0.0.1"}, "::ffff:127.0.0.1": {"::ffff:127.0.0.1"}}
+	for _, guard := range []*outbound.Guard{outbound.NewGuard(nil, nil), outbound.NewGuard(nil, own)} {
 		for _, address := range []string{"127.0.0.1:1", "localhost:1", "[::ffff:127.0.0.1]:1"} {
 			if _, err := guard.Dial(t.Context(), "tcp", address, time.Second); !errors.Is(err, outbound.ErrPrivate) {
 				t.Errorf("%s: %v; want ErrPrivate", address, err)
