@@ -51,7 +51,8 @@ type Service struct {
 // NewService returns the webhooks kept in d, whose secrets v seals. Run sends.
 func NewService(d *db.DB, wake Wake, v *vault.Vault, events *eventlog.Log, o Options, log *slog.Logger) *Service {
 	g := outbound.NewGuard(o.Allow, o.Resolver)
-	return &Service{db: d, wake: wake, vault: v, events: events, guard: g, client: outbound.Client(g.Transport(connectTimeout), 0), log: log,
+	return &Service{db: d, wake: wake, vault: v, events: events, log: log, guard: g,
+		client:   outbound.Client(g.Transport(connectTimeout), 0),
 		election: leadership.New(d, "webhooks", o.Instance, log)}
 }
 
