@@ -301,8 +301,11 @@ func TestTheWayBackFromTargetedIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(text), "The way back, at any time, strands nothing:\n\n```\nfleet ")
-	line, _, _ := strings.Cut(after, "\n")
+	_, after, _ := strings.Cut(string(text), "The way back, at any time, strands nothing:\n\n```sh\nfleet ")
+	line, _, documented := strings.Cut(after, "\n")
+	if !documented {
+		t.Fatal("docs/operating.md has no such line")
+	}
 	w := newServerAndTerminal(t)
 	w.fleet("dispatch", "set", "--mode", "targeted").ok()
 	w.fleet(strings.Fields(line)...).ok()
