@@ -335,6 +335,9 @@ const (
 	MaxRescuedName                           = 255
 	MaxRescuedPath                           = 1000
 	MaxRescuedWhy                            = 500
+	MaxRetryActionReason                     = 2000
+	MinRetryActionVersion                    = 1
+	MaxRetryActionVersion                    = 2147483647
 	MaxRoutabilityRequestCapabilities        = 32
 	MaxRoutabilityRequestCapabilitiesItem    = 64
 	MaxRoutabilityRequestFactory             = 64

@@ -4723,6 +4723,14 @@ type Rescued struct {
 	Why string `json:"why"`
 }
 
+// RetryAction defines model for RetryAction.
+type RetryAction struct {
+	Reason *Reason `json:"reason,omitempty"`
+
+	// Version The version that was seen; another one is 409.
+	Version *Version `json:"version,omitempty"`
+}
+
 // Routability defines model for Routability.
 type Routability struct {
 	// CanBeStarted A pool can start a factory that could run the job.
@@ -5922,7 +5930,7 @@ type ReleaseJobJSONRequestBody = ReasonedAction
 type ResumeJobJSONRequestBody = PlainAction
 
 // RetryJobJSONRequestBody defines body for RetryJob for application/json ContentType.
-type RetryJobJSONRequestBody = PlainAction
+type RetryJobJSONRequestBody = RetryAction
 
 // UnblockJobJSONRequestBody defines body for UnblockJob for application/json ContentType.
 type UnblockJobJSONRequestBody = PlainAction
@@ -7139,12 +7147,16 @@ type ClientInterface interface {
 
 	// RetryJobWithBody Runs a finished job again, with its counters at zero.
 	//
+	// With a `reason` it is a further turn: the next attempt gets that as `feedback`, beside all that the job was before, and `fleet worker` goes on in the same session and branch; from the default branch where the work is merged.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /jobs/{job}/retry (the `RetryJob` operationId).
 	RetryJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RetryJob Runs a finished job again, with its counters at zero.
+	//
+	// With a `reason` it is a further turn: the next attempt gets that as `feedback`, beside all that the job was before, and `fleet worker` goes on in the same session and branch; from the default branch where the work is merged.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -9976,6 +9988,8 @@ func (c *caller) ResumeJob(ctx context.Context, job JobPath, body ResumeJobJSONR
 
 // RetryJobWithBody Runs a finished job again, with its counters at zero.
 //
+// With a `reason` it is a further turn: the next attempt gets that as `feedback`, beside all that the job was before, and `fleet worker` goes on in the same session and branch; from the default branch where the work is merged.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/retry (the `RetryJob` operationId).
@@ -9992,6 +10006,8 @@ func (c *caller) RetryJobWithBody(ctx context.Context, job JobPath, contentType 
 }
 
 // RetryJob Runs a finished job again, with its counters at zero.
+//
+// With a `reason` it is a further turn: the next attempt gets that as `feedback`, beside all that the job was before, and `fleet worker` goes on in the same session and branch; from the default branch where the work is merged.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -19520,12 +19536,16 @@ type ClientWithResponsesInterface interface {
 
 	// RetryJobWithBodyWithResponse Runs a finished job again, with its counters at zero.
 	//
+	// With a `reason` it is a further turn: the next attempt gets that as `feedback`, beside all that the job was before, and `fleet worker` goes on in the same session and branch; from the default branch where the work is merged.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /jobs/{job}/retry (the `RetryJob` operationId).
 	RetryJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetryJobResponse, error)
 
 	// RetryJobWithResponse Runs a finished job again, with its counters at zero.
+	//
+	// With a `reason` it is a further turn: the next attempt gets that as `feedback`, beside all that the job was before, and `fleet worker` goes on in the same session and branch; from the default branch where the work is merged.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -30298,6 +30318,8 @@ func (c *ClientWithResponses) ResumeJobWithResponse(ctx context.Context, job Job
 
 // RetryJobWithBodyWithResponse Runs a finished job again, with its counters at zero.
 //
+// With a `reason` it is a further turn: the next attempt gets that as `feedback`, beside all that the job was before, and `fleet worker` goes on in the same session and branch; from the default branch where the work is merged.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /jobs/{job}/retry (the `RetryJob` operationId).
@@ -30310,6 +30332,8 @@ func (c *ClientWithResponses) RetryJobWithBodyWithResponse(ctx context.Context, 
 }
 
 // RetryJobWithResponse Runs a finished job again, with its counters at zero.
+//
+// With a `reason` it is a further turn: the next attempt gets that as `feedback`, beside all that the job was before, and `fleet worker` goes on in the same session and branch; from the default branch where the work is merged.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

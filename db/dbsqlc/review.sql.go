@@ -22,7 +22,8 @@ SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.payload, e.chang
             WHERE x ->> 'field' IN ('question', 'answer') AND x ->> 'new_sha256' IS NOT NULL))), '{}')::jsonb AS contents
 FROM event e
 WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
-    AND e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed')
+    AND (e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed')
+        OR e.type = 'job.retried' AND e.payload ? 'reason')
 ORDER BY e.id DESC LIMIT $3
 `
 

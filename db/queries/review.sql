@@ -33,5 +33,6 @@ SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.payload, e.chang
             WHERE x ->> 'field' IN ('question', 'answer') AND x ->> 'new_sha256' IS NOT NULL))), '{}')::jsonb AS contents
 FROM event e
 WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
-    AND e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed')
+    AND (e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed')
+        OR e.type = 'job.retried' AND e.payload ? 'reason')
 ORDER BY e.id DESC LIMIT @max_rows;

@@ -64,7 +64,11 @@ func (s *actionHandlers) FinishJob(ctx context.Context, r FinishJobRequestObject
 
 // RetryJob runs a finished job again.
 func (s *actionHandlers) RetryJob(ctx context.Context, r RetryJobRequestObject) (RetryJobResponseObject, error) {
-	job, err := s.act(ctx, r.Job, actions.Action{Verb: jobs.ByRetry, Version: version(r.Body)})
+	again := actions.Action{Verb: jobs.ByRetry}
+	if r.Body != nil {
+		again.Reason, again.Version = value(r.Body.Reason), r.Body.Version
+	}
+	job, err := s.act(ctx, r.Job, again)
 	return RetryJob200JSONResponse(job), err
 }
 

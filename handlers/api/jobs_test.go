@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 func TestCreateSaysWhereTheJobCanRun(t *testing.T) {
@@ -200,6 +201,24 @@ func TestPatchKnowsItsVersion(t *testing.T) {
 	w.as(w.owner, "PATCH", "/jobs/"+key, object{"title": "x"}).want(422).refused(fault.Validation, "version")
 	if byID := w.as(w.owner, "GET", "/jobs/"+edited.text("id"), nil).want(200); byID.text("key") != key {
 		t.Errorf("by id: %s", byID.raw)
+	}
+}
+
+// A finished job that is run again for more tells its next attempt what; without a reason it is as before.
+func TestAFurtherTurn(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	key := w.job("Rename the flag")
+	w.as(w.owner, "POST", "/jobs/"+key+"/complete", object{"reason": "done by hand"}).want(200)
+	again := w.as(w.owner, "POST", "/jobs/"+key+"/retry", object{"reason": "  Also rename its test.  "}).want(200)
+	if again.text("status") != "ready" || again.text("feedback") != "Also rename its test." {
+		t.Errorf("asked for more it is %s and says %q", again.text("status"), again.text("feedback"))
+	}
+	w.as(w.owner, "POST", "/jobs/"+key+"/retry", object{"reason": "And more."}).want(409).refused(fault.InvalidTransition)
+	w.as(w.owner, "POST", "/jobs/"+key+"/cancel", object{"reason": "no"}).want(200)
+	w.as(w.owner, "POST", "/jobs/"+key+"/retry", object{"reason": strings.Repeat("x", jobs.MaxReason+1)}).want(422).refused(fault.Validation, "reason")
+	if plain := w.as(w.owner, "POST", "/jobs/"+key+"/retry", nil).want(200); plain.text("feedback") != "Also rename its test." {
+		t.Errorf("retried without a reason its feedback is %q", plain.text("feedback"))
 	}
 }
 

@@ -222,7 +222,8 @@ func (s pageData) meta() []ui.Sentence {
 func (s pageData) sent() []viewparts.Feedback {
 	var list []viewparts.Feedback
 	for _, e := range s.job.talk {
-		if e.Type == eventlog.JobRejected || e.Type == eventlog.JobMergeFailed {
+		switch e.Type {
+		case eventlog.JobRejected, eventlog.JobMergeFailed, eventlog.JobRetried:
 			list = append(list, jobparts.Feedback(e, s.now))
 		}
 	}

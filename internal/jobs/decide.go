@@ -119,8 +119,9 @@ func (j Job) Cancel(reason string) (Decision, error) {
 }
 
 // Retry makes a finished job claimable again: both counters start again, the epoch never
-// does. InvalidTransition for a job of a system kind, whose order was decided about.
-func (l Locked) Retry(dependencyOpen bool) (Decision, error) {
+// does. The next attempt goes on from what the last one left, and is given what more there is to do,
+// "" for no more than before. InvalidTransition for a job of a system kind, whose order was decided about.
+func (l Locked) Retry(dependencyOpen bool, more string) (Decision, error) {
 	if err := l.requireNotSystem(ByRetry); err != nil {
 		return Decision{}, err
 	}
@@ -132,6 +133,10 @@ func (l Locked) Retry(dependencyOpen bool) (Decision, error) {
 		d.After.CurrentStep = ""
 		d.After.ApprovedHead = ""
 		d.After.MergedCommit = ""
+		if more != "" {
+			d.After.Feedback = more
+			d.Payload["reason"] = more
+		}
 	}, readyOrWaiting(l.Now, dependencyOpen))
 }
 

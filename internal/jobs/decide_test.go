@@ -27,7 +27,7 @@ func TestDecisionsFollowTheTable(t *testing.T) {
 		{"Pause", ByPause, Job.Pause},
 		{"Resume", ByResume, func(j Job) (Decision, error) { return Locked{j, noon}.Resume(true) }},
 		{"Cancel", ByCancel, func(j Job) (Decision, error) { return j.Cancel("enough") }},
-		{"Retry", ByRetry, func(j Job) (Decision, error) { return Locked{j, noon}.Retry(false) }},
+		{"Retry", ByRetry, func(j Job) (Decision, error) { return Locked{j, noon}.Retry(false, "") }},
 		{"Approve", ByApprove, func(j Job) (Decision, error) { return j.Approve("abc") }},
 		{"Reject", ByReject, func(j Job) (Decision, error) { return j.Reject("no") }},
 		{"Merge", ByMerge, func(j Job) (Decision, error) { return j.Merge("abc", "") }},

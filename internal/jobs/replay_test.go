@@ -188,7 +188,7 @@ func (l *life) step() {
 		j.Pause,
 		func() (Decision, error) { return locked.Resume(open) },
 		func() (Decision, error) { return j.Cancel(l.word("reason")) },
-		func() (Decision, error) { return locked.Retry(open) },
+		func() (Decision, error) { return locked.Retry(open, l.word("feedback")) },
 		func() (Decision, error) { return j.Approve("abc") },
 		func() (Decision, error) { return j.Reject(l.word("feedback")) },
 		func() (Decision, error) { return j.Merge("abc", "") },

@@ -15,6 +15,7 @@ var saidKinds = map[eventlog.Type]struct{ icon, what, field string }{
 	eventlog.JobAsked:       {"message-circle-question-mark", "Asked by ", "question"},
 	eventlog.JobAnswered:    {"reply", "Answered by ", "answer"},
 	eventlog.JobRejected:    {"undo-2", "Sent back by ", "reason"},
+	eventlog.JobRetried:     {"rotate-cw", "Asked for more by ", "reason"},
 	eventlog.JobMergeFailed: {"git-merge", "Merge failed, says ", "reason"},
 }
 

@@ -179,13 +179,14 @@ func askMergeFail(j jobs.Job) *ui.Dialog {
 		Text: ui.Text("It is in review again. Reject it there to have it done anew.")}
 }
 
-// askRetry asks for confirmation where work was accepted.
+// askRetry asks what more there is to do, and for confirmation, where work was accepted.
 func askRetry(j jobs.Job) *ui.Dialog {
 	if j.Status != jobs.Completed {
 		return nil
 	}
-	return &ui.Dialog{Title: "Do " + j.Key + " again?", Keep: "Leave it done", Confirm: "Do it again",
-		Text: ui.Text("It is done and accepted. The next attempt replaces its result; the approval and the merge are forgotten.")}
+	return &ui.Dialog{Title: "Go on with " + j.Key + "?", Reason: true, Long: true, Keep: "Leave it done", Confirm: "Go on",
+		Text: ui.Text("It is done and accepted. The next attempt goes on in the same branch and session where it can, and is told what " +
+			"you write here. Its result replaces this one; the approval and the merge are forgotten.")}
 }
 
 func askRelease(j jobs.Job) *ui.Dialog {

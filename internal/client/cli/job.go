@@ -158,7 +158,7 @@ var decisions = []decision{
 	{"resume", "Let paused jobs go on", "resumeJob", false, of("paused", "assigned", "running")},
 	{"cancel", "Cancel jobs; agents that hold them are asked to stop first", "cancelJob", true,
 		of("waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved")},
-	{"retry", "Run finished jobs again, with their counters at zero", "retryJob", false, of("completed", "failed", "aborted")},
+	{"retry", "Run finished jobs again, with their counters at zero; -m says what more is to be done", "retryJob", false, of("completed", "failed", "aborted")},
 	{"approve", "Accept the work of jobs in review", "approveJob", false, of("in_review")},
 	{"reject", "Send jobs in review back; the next attempt is told the reason", "rejectJob", true, of("in_review")},
 	{"merge", "Say that the approved work of a job was merged", "mergeJob", false, of("approved")},
@@ -188,7 +188,7 @@ func (of decision) ask(ctx context.Context, server *api.Client, job string, d de
 	case "cancel":
 		return server.CancelJob(ctx, job, reasoned)
 	case "retry":
-		return server.RetryJob(ctx, job, plain)
+		return server.RetryJob(ctx, job, api.RetryAction{Reason: some(d.reason), Version: d.version})
 	case "approve":
 		return server.ApproveJob(ctx, job, api.ApproveAction{Head: some(d.head), Version: d.version})
 	case "reject":
@@ -248,6 +248,8 @@ func decide(c *cli, of decision) *cobra.Command {
 		cmd.Flags().StringVarP(&d.reason, "reason", "m", "", "why, for people and for the next attempt")
 	}
 	switch of.name {
+	case "retry":
+		cmd.Flags().StringVarP(&d.reason, "reason", "m", "", "what more is to be done, for the next attempt")
 	case "approve":
 		cmd.Flags().StringVar(&d.head, "head", "", "the `commit` that was looked at; by default the one handed in")
 	case "merge":

@@ -49,7 +49,7 @@ func rules(b *strings.Builder, tools bool) {
 // news is what happened since the last attempt.
 func news(b *strings.Builder, j api.Job, goesOn bool) {
 	if j.Feedback != "" {
-		fmt.Fprintf(b, "\nA reviewer sent the work back:\n%s\n", j.Feedback)
+		fmt.Fprintf(b, "\nA reviewer says about the work so far:\n%s\n", j.Feedback)
 	}
 	if j.Answer != "" {
 		fmt.Fprintf(b, "\nYou asked:\n%s\n\nThe answer:\n%s\n", j.Question, j.Answer)

@@ -191,7 +191,7 @@ func decide(job jobs.Locked, a Action, dependencyOpen bool) (jobs.Decision, erro
 	case jobs.ByCancel:
 		return job.Cancel(reason)
 	case jobs.ByRetry:
-		return job.Retry(dependencyOpen)
+		return job.Retry(dependencyOpen, reason)
 	case jobs.ByApprove:
 		return job.Approve(a.Commit)
 	case jobs.ByReject:

@@ -195,15 +195,7 @@ func (o *originBranches) isContained(ctx context.Context, branch string) bool {
 	if !o.has(ctx, commit) {
 		return false
 	}
-	if o.git().ok(ctx, "merge-base", "--is-ancestor", commit, into) {
-		return true
-	}
-	merged, err := o.git().run(ctx, "merge-tree", "--write-tree", into, commit)
-	if err != nil {
-		return false
-	}
-	before, err := o.git().run(ctx, "rev-parse", into+"^{tree}")
-	return err == nil && merged == before
+	return o.contains(ctx, into, commit)
 }
 
 // drop removes a branch there if it still is what was read. It reports false where it is

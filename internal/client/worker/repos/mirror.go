@@ -94,6 +94,20 @@ func (m *mirror) has(ctx context.Context, commit string) bool {
 	return m.git().ok(ctx, "cat-file", "-e", commit+"^{commit}")
 }
 
+// contains reports whether a commit or branch has all of a commit's work: itself, or everything that it
+// changes, such as after a squash. Where nobody can tell it is not so.
+func (m *mirror) contains(ctx context.Context, into, commit string) bool {
+	if m.git().ok(ctx, "merge-base", "--is-ancestor", commit, into) {
+		return true
+	}
+	merged, err := m.git().run(ctx, "merge-tree", "--write-tree", into, commit)
+	if err != nil {
+		return false
+	}
+	before, err := m.git().run(ctx, "rev-parse", into+"^{tree}")
+	return err == nil && merged == before
+}
+
 // lock takes the mirror for what attempts share.
 func (m *mirror) lock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(m.dir), 0o700); err != nil {

@@ -216,6 +216,35 @@ func TestALaterAttemptGoesOn(t *testing.T) {
 	}
 }
 
+// What an earlier attempt changed may be in the default branch meanwhile, as it was or squashed: the next one
+// begins from there, and counts only what it changes itself.
+func TestALaterAttemptBeginsFromWhatWasMerged(t *testing.T) {
+	for name, merge := range map[string][]string{"as it was": {"merge", "-q", "--ff-only"}, "by a merge": {"merge", "-q", "--no-ff"},
+		"squashed": {"merge", "-q", "--squash"}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			at := repository(t, dir, "ledger")
+			r := host(t, dir, t.TempDir())
+			w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+			write(t, w.Dir, "half.txt", "half")
+			saved := must[string](t)(w.SaveWIP(t.Context(), "done"))
+			gitIn(t, at, "fetch", "-q", w.Mirror(), saved)
+			gitIn(t, at, append(merge, saved)...)
+			if name == "squashed" {
+				gitIn(t, at, "commit", "-q", "-m", "The work of FB-1")
+			}
+			write(t, at, "other.txt", "other")
+			gitIn(t, at, "add", "-A")
+			gitIn(t, at, "commit", "-q", "-m", "Other work")
+			next := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 2, Continue: saved})
+			d := must[Diff](t)(next.Diff(t.Context()))
+			if next.Continued || !next.Contained || next.Base != gitIn(t, at, "rev-parse", "HEAD") || len(d.Files) > 0 {
+				t.Errorf("continued %v, contained %v, from %s, changed %v", next.Continued, next.Contained, next.Base, d.Files)
+			}
+		})
+	}
+}
+
 func TestQuarantineIsNeverTakenForAccepted(t *testing.T) {
 	dir := t.TempDir()
 	at := repository(t, dir, "ledger")

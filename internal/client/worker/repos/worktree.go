@@ -27,7 +27,7 @@ type Attempt struct {
 	// Base is a branch or commit to begin from; "" is the default branch.
 	Base string
 	// Continue is a commit or branch of an earlier attempt to go on from; where it is not to
-	// be found, the attempt begins from Base.
+	// be found, and where Base has all that it changes, the attempt begins from Base.
 	Continue string
 }
 
@@ -53,6 +53,8 @@ type Worktree struct {
 	Base string
 	// Continued: it went on from Attempt.Continue.
 	Continued bool
+	// Contained: what Attempt.Continue changes is in Base already, where the attempt begins.
+	Contained bool
 	// Notes are sentences that a person should read: what was not as it should be.
 	Notes []string
 
@@ -279,6 +281,10 @@ func (w *Worktree) start(ctx context.Context) (commit string, err error) {
 	}
 	left, ok := w.mirror.resolve(ctx, w.attempt.Continue)
 	if !ok {
+		return w.Base, nil
+	}
+	if w.mirror.contains(ctx, w.Base, left) {
+		w.Contained = true
 		return w.Base, nil
 	}
 	w.Continued = true
