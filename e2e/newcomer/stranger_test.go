@@ -64,7 +64,7 @@ func TestWhatAStrangerTypes(t *testing.T) {
 		code int
 		says string // somewhere in what it prints or complains
 	}{
-		{"fleet --version", 0, "fleet version 1."},
+		{"fleet --version", 0, ", client 1."},
 		{"fleet version", 0, "server "},
 		{"fleet job create 'The first' --repo hello", 0, "Created FB-1: The first\nNo live factory can run it now."},
 		{"fleet job create 'The second' --quiet", 0, "FB-2\n"},

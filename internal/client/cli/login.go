@@ -180,7 +180,7 @@ func versionCommand(c *cli) *cobra.Command {
 		Use: "version", Args: cobra.NoArgs, Short: "Versions of this command and of the server", Annotations: calls("getVersion"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if onlyClient {
-				fmt.Fprintln(c.env.Out, "fleet", client.Version)
+				fmt.Fprintln(c.env.Out, "fleet", client.Describe())
 				return nil
 			}
 			at, err := c.target()
@@ -193,14 +193,14 @@ func versionCommand(c *cli) *cobra.Command {
 			}
 			got, err := to.GetVersionWithResponse(cmd.Context())
 			if err != nil {
-				fmt.Fprintln(c.env.Err, "fleet", client.Version)
+				fmt.Fprintln(c.env.Err, "fleet", client.Describe())
 				return err
 			}
 			if got.StatusCode() != http.StatusOK || got.JSON200 == nil {
 				return fail(exitFailure, "%s is no Fleetboard server: it answered %s", at.server, got.Status())
 			}
 			return c.show(got.Body, func(w io.Writer) {
-				fmt.Fprintf(w, "fleet %s\nserver %s (API %s, schema %d) at %s\n", client.Version,
+				fmt.Fprintf(w, "fleet %s\nserver %s (API %s, schema %d) at %s\n", client.Describe(),
 					cleanLine(got.JSON200.Server), cleanLine(got.JSON200.API), got.JSON200.Schema, at.server)
 			})
 		},

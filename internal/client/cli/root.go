@@ -72,7 +72,7 @@ func (c *cli) root() *cobra.Command {
 			"machine, in this order. Log in with `fleet login`, or set FLEETBOARD_TOKEN; for a server of your own\n" +
 			"on this machine neither is needed.",
 		SilenceErrors: true, SilenceUsage: true,
-		Version: client.Version,
+		Version: client.Describe(),
 		Example: "  fleet job create \"Add a licence\" --repo hello\n  fleet job list --jq '.items[].title'\n  fleet help exit-codes",
 		RunE:    needsCommand, Args: cobra.ArbitraryArgs, PersistentPreRunE: c.chooseOutput,
 	}
