@@ -5208,11 +5208,17 @@ type VerifyOrder struct {
 	// Branch The one that it was handed in on.
 	Branch string `json:"branch"`
 
+	// Checks The product's command that merged work must pass (`merge_checks`); left out where it has none. A verifier runs it on the commit.
+	Checks *string `json:"checks,omitempty"`
+
 	// Commit The one that was handed in.
 	Commit string `json:"commit"`
 
 	// DiffBlob The SHA-256 of the blob with the whole patch; empty where none was handed in.
 	DiffBlob string `json:"diff_blob"`
+
+	// Into The branch that the work is to be merged into, from which the changes count; left out where it is the repository's default one.
+	Into *string `json:"into,omitempty"`
 
 	// Job The key of the job whose work it is.
 	Job string `json:"job"`

@@ -313,11 +313,13 @@ func (q *Queries) JobVerifyOfWork(ctx context.Context, db DBTX, workspaceID uuid
 }
 
 const jobVerifyOrders = `-- name: JobVerifyOrders :many
-SELECT m.verify_job_id, j.key, j.title, t.body, m.epoch, m.commit, m.branch, m.acceptance, m.diff_blob
+SELECT m.verify_job_id, j.key, j.title, t.body, m.epoch, m.commit, m.branch, m.acceptance, m.diff_blob,
+    p.merge_into, p.merge_checks
 FROM (SELECT unnest($1::uuid[]) AS id) asked
 JOIN job_verify m ON m.workspace_id = $2 AND m.verify_job_id = asked.id
 JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
 JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
 JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
 WHERE m.decided_at IS NULL AND j.status = 'in_review' AND j.epoch = m.epoch AND own.repo = j.repo AND own.product_id = j.product_id
 `
@@ -332,6 +334,8 @@ type JobVerifyOrdersRow struct {
 	Branch      string
 	Acceptance  json.RawMessage
 	DiffBlob    string
+	MergeInto   string
+	MergeChecks string
 }
 
 // What jobs are to verify: exactly what was handed in and still waits for a decision, in the repo and the
@@ -355,6 +359,8 @@ func (q *Queries) JobVerifyOrders(ctx context.Context, db DBTX, verifyJobIds []u
 			&i.Branch,
 			&i.Acceptance,
 			&i.DiffBlob,
+			&i.MergeInto,
+			&i.MergeChecks,
 		); err != nil {
 			return nil, err
 		}

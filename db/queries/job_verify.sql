@@ -21,11 +21,13 @@ VALUES (@workspace_id, @verify_job_id, @job_id::uuid, @epoch, @commit, @branch, 
 -- name: JobVerifyOrders :many
 -- What jobs are to verify: exactly what was handed in and still waits for a decision, in the repo and the
 -- product that it was handed in for. A job without a row has no order.
-SELECT m.verify_job_id, j.key, j.title, t.body, m.epoch, m.commit, m.branch, m.acceptance, m.diff_blob
+SELECT m.verify_job_id, j.key, j.title, t.body, m.epoch, m.commit, m.branch, m.acceptance, m.diff_blob,
+    p.merge_into, p.merge_checks
 FROM (SELECT unnest(@verify_job_ids::uuid[]) AS id) asked
 JOIN job_verify m ON m.workspace_id = @workspace_id AND m.verify_job_id = asked.id
 JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
 JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
 JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
 WHERE m.decided_at IS NULL AND j.status = 'in_review' AND j.epoch = m.epoch AND own.repo = j.repo AND own.product_id = j.product_id;
 

@@ -28,6 +28,12 @@ func (s *serverAndRepos) handIn(h handed) (key string) {
 	if _, err := s.person.PutProductWithResponse(s.t.Context(), "books", settings); err != nil {
 		s.t.Fatal(err)
 	}
+	return s.handInByHand(h)
+}
+
+// handInByHand does so in the product as it is.
+func (s *serverAndRepos) handInByHand(h handed) (key string) {
+	s.t.Helper()
 	agent := s.agent("hand")
 	made, err := s.person.CreateJobWithResponse(s.t.Context(), nil, api.NewJob{Title: h.title, Repo: new("ledger"), Factory: new("hand"),
 		ReviewRequired: new(true)})

@@ -48,13 +48,14 @@ func TestSettingsOfVerification(t *testing.T) {
 func TestAClaimCarriesTheOrderToVerify(t *testing.T) {
 	t.Parallel()
 	w := newAPIServer(t)
-	ada, bob := w.verified(nil)
+	ada, bob := w.verified(object{"merge_into": "trunk", "merge_checks": "make test"})
 	key := w.job("Work", object{"repo": "atlas", "body": "Do it.", "acceptance": []string{"It works."}})
 	patch := w.as(ada, "PUT", "/blobs", "diff --git a/x b/x", "Content-Type", "application/octet-stream").want(201).text("sha256")
 	w.as(ada, "POST", "/fleet/complete", merge(w.claim(ada), object{"commit": "9be04d1a", "branch": "fleet/x", "patch_blob": patch})).want(200)
 	w.as(ada, "POST", "/fleet/claim", object{}).want(204)
 	claimed := w.as(bob, "POST", "/fleet/claim", object{}).want(200)
-	for field, want := range map[string]string{"job": key, "title": "Work", "body": "Do it.", "commit": "9be04d1a", "branch": "fleet/x", "diff_blob": patch} {
+	for field, want := range map[string]string{"job": key, "title": "Work", "body": "Do it.", "commit": "9be04d1a", "branch": "fleet/x", "diff_blob": patch,
+		"into": "trunk", "checks": "make test"} {
 		if got := claimed.text("jobs", 0, "order", "verify", field); got != want {
 			t.Errorf("the order says %s %q, not %q", field, got, want)
 		}

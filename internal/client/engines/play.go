@@ -18,6 +18,8 @@ func Scripted() Engine { return scripted{} }
 // Script is what the scripted engine plays, as JSON.
 type Script struct {
 	Steps []ScriptStep `json:"steps"`
+	// Later is what a turn plays that comes after the work was done.
+	Later []ScriptStep `json:"later,omitempty"`
 }
 
 // ScriptStep is what happens one after the other: it says Step, writes Log, reports Usage,
@@ -54,29 +56,34 @@ func (scripted) Name() string { return "scripted" }
 func (scripted) Probe(context.Context) (string, error) { return "1.0", nil }
 
 // Run plays the task's script. A session that goes on plays it from after the last question
-// that it asked; one that messages come to later logs them.
+// that it asked; one that messages come to later logs them, and plays what the script has for later.
 func (scripted) Run(ctx context.Context, task Task, tell func(Event)) (Result, error) {
-	if task.Later {
-		tell(Event{Log: &LogLine{Level: "INFO", Event: "messages", Message: cut(task.Prompt)}})
-		return Result{OK: true}, nil
-	}
 	script, unreadable := readScript(task.Script)
 	if unreadable != nil {
 		return Result{Failure: unreadable}, nil
+	}
+	if task.Later {
+		tell(Event{Log: &LogLine{Level: "INFO", Event: "messages", Message: cut(task.Prompt)}})
+		return playAll(ctx, task, script.Later, 0, Result{OK: true}, tell)
 	}
 	begin, ok := findBegin(task.Session, len(script.Steps))
 	if !ok {
 		return failed("other", "There is no session "+task.Session+".", true), nil
 	}
 	tell(sessionAt(begin))
+	return playAll(ctx, task, script.Steps, begin, Result{OK: true, Summary: "The script was played."}, tell)
+}
+
+// playAll plays steps from one on, and returns done where none ends the script before.
+func playAll(ctx context.Context, task Task, steps []ScriptStep, begin int, done Result, tell func(Event)) (Result, error) {
 	var known scene
-	for i, s := range script.Steps[begin:] {
+	for i, s := range steps[begin:] {
 		r, over, err := play(ctx, task, begin+i, s, &known, tell)
 		if over || err != nil {
 			return r, err
 		}
 	}
-	return Result{OK: true, Summary: "The script was played."}, nil
+	return done, nil
 }
 
 // readScript reads a script; where there is none, it is the one that adds a line.

@@ -2,20 +2,27 @@ package engines
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
 // ScriptTool is a call of one of the task's tools. In texts of its arguments {filed} is the
-// job that was filed last, {from} and {thread} are those of the last message of an await.
+// job that was filed last, {from} and {thread} are those of the last message of an await. File
+// names a file in the task's directory for temporary files that has the arguments instead. A call
+// with Refused must be refused in words that hold it.
 type ScriptTool struct {
 	Name      string         `json:"name"`
 	Arguments map[string]any `json:"arguments,omitempty"`
+	File      string         `json:"file,omitempty"`
+	Refused   string         `json:"refused,omitempty"`
 }
 
 // scene is what a script came to know from tools.
@@ -34,7 +41,22 @@ func (s *scene) call(ctx context.Context, task Task, t ScriptTool) error {
 		}
 		arguments[name] = value
 	}
+	if t.File != "" {
+		raw, err := os.ReadFile(filepath.Join(task.Scratch, t.File))
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(raw, &arguments); err != nil {
+			return err
+		}
+	}
 	said, err := callTool(ctx, task, t.Name, arguments)
+	if t.Refused != "" {
+		if err == nil || !strings.Contains(err.Error(), t.Refused) {
+			return fmt.Errorf("%s should be refused with %q: %w", t.Name, t.Refused, cmp.Or(err, errors.New("it said "+said)))
+		}
+		return nil
+	}
 	if rest, ok := strings.CutPrefix(said, "Filed as "); ok {
 		s.filed, _, _ = strings.Cut(rest, ".")
 	}

@@ -1,6 +1,7 @@
 // Package mcptools are the tools that an agent program gets for its job, over the Model
 // Context Protocol: report progress, ask a person, save a checkpoint, file a follow-up job and answer
-// its questions, and send and read messages.
+// its questions, and send and read messages. One that verifies work reports progress and gives its verdict,
+// and has no other tool.
 //
 // The server of the protocol is the worker, at a socket of its own for each attempt. The
 // program starts `fleet mcp`, which only passes bytes between its stdin and stdout and
@@ -63,6 +64,11 @@ const (
 
 // Serve answers programs at a listener until ctx ends, which closes it.
 func Serve(ctx context.Context, l net.Listener, h Handler, box Mailbox) error {
+	return serve(ctx, l, func() *mcp.Server { return server(h, box) })
+}
+
+// serve answers each program with a server of its own.
+func serve(ctx context.Context, l net.Listener, newServer func() *mcp.Server) error {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -86,7 +92,7 @@ func Serve(ctx context.Context, l net.Listener, h Handler, box Mailbox) error {
 			defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 			defer func() { _ = conn.Close() }() // it may be closed already
 			// It ends when the program goes away, or says what is no message.
-			_ = server(h, box).Run(ctx, &mcp.IOTransport{Reader: conn, Writer: conn, MaxLineLength: maxMessage})
+			_ = newServer().Run(ctx, &mcp.IOTransport{Reader: conn, Writer: conn, MaxLineLength: maxMessage})
 		})
 	}
 }
@@ -116,19 +122,7 @@ func Pipe(ctx context.Context, socket string, in io.Reader, out io.Writer) error
 func server(h Handler, box Mailbox) *mcp.Server {
 	said := func(text string) *mcp.CallToolResult { return said(text + hint(box.Waiting())) }
 	s := mcp.NewServer(&mcp.Implementation{Name: "fleetboard", Version: "1.0.0"}, nil)
-	mcp.AddTool(
-		s,
-		&mcp.Tool{
-			Name:        "report_progress",
-			Description: "Tell the people who watch this job what you do now. Call it when you begin something new.",
-		},
-		func(ctx context.Context, _ *mcp.CallToolRequest, p Progress) (*mcp.CallToolResult, any, error) {
-			if p.Step == "" || p.Percent != nil && (*p.Percent < 0 || *p.Percent > 100) {
-				return nil, nil, errors.New("step must say something, and percent must be from 0 to 100")
-			}
-			return said("Reported."), nil, h.Progress(ctx, p)
-		},
-	)
+	addProgress(s, h, said)
 	mcp.AddTool(
 		s,
 		&mcp.Tool{Name: "ask_person", Description: "Ask a person to decide what you cannot decide yourself, such as a change of a public " +
@@ -194,6 +188,25 @@ func server(h Handler, box Mailbox) *mcp.Server {
 	)
 	addMessages(s, box)
 	return s
+}
+
+// addProgress adds the tool that says what the agent does.
+func addProgress(s *mcp.Server, h interface {
+	Progress(ctx context.Context, p Progress) error
+}, said func(text string) *mcp.CallToolResult) {
+	mcp.AddTool(
+		s,
+		&mcp.Tool{
+			Name:        "report_progress",
+			Description: "Tell the people who watch this job what you do now. Call it when you begin something new.",
+		},
+		func(ctx context.Context, _ *mcp.CallToolRequest, p Progress) (*mcp.CallToolResult, any, error) {
+			if p.Step == "" || p.Percent != nil && (*p.Percent < 0 || *p.Percent > 100) {
+				return nil, nil, errors.New("step must say something, and percent must be from 0 to 100")
+			}
+			return said("Reported."), nil, h.Progress(ctx, p)
+		},
+	)
 }
 
 type question struct {

@@ -36,6 +36,7 @@ type attempt struct {
 	*parts
 	unready  error           // why it cannot have what it needs
 	tree     *repos.Worktree // nil where the job has no repository
+	verifies *verifying      // nil where the job is another than one of kind verify
 	reporter *reporter
 	again    bool         // the process before this one was killed in it
 	commit   string       // the newest on the branch
@@ -54,7 +55,7 @@ type attempt struct {
 // start begins an attempt; its lease is held.
 func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 	p, unready := &parts{offer: w.offer}, error(nil)
-	if !isOrdered(c.Job) {
+	if !isOrdered(c.Job) || isVerification(c.Job) {
 		p, unready = w.offer.choose(c.Capabilities, c.Repo) // before the next claim: what is tried is offered no more
 	}
 	w.group.Go(func() {
@@ -115,10 +116,7 @@ func (a *attempt) ending(ctx context.Context) ending {
 	if reason, ok := a.mayBegin(ctx); !ok {
 		return release(reason)
 	}
-	if a.w.MaxTime > 0 {
-		limit := time.AfterFunc(a.w.MaxTime, func() { a.lease.end(whyTimeout, "") })
-		defer limit.Stop()
-	}
+	defer a.w.limitTime(a.lease)()
 	result, err := a.runEngine(ctx)
 	if err != nil {
 		return a.stoppedOr(failure("engine_missing", err.Error(), true))
@@ -155,10 +153,16 @@ func (a *attempt) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.isOrdered() {
-		return nil
-	}
 	return a.unready
+}
+
+// limitTime ends the work on a lease when it has taken as long as an attempt may, until stop is called.
+func (w *Worker) limitTime(l *lease) (stop func()) {
+	if w.MaxTime == 0 {
+		return func() {}
+	}
+	limit := time.AfterFunc(w.MaxTime, func() { l.end(whyTimeout, "") })
+	return func() { limit.Stop() }
 }
 
 // openTree makes the worktree, from where an earlier attempt left its work, if it can be
@@ -201,6 +205,9 @@ func (a *attempt) tellNotes() {
 func (a *attempt) dir() string {
 	if a.tree != nil {
 		return a.tree.Dir
+	}
+	if a.verifies != nil && a.verifies.tree != nil {
+		return a.verifies.tree.Dir
 	}
 	return a.scratch
 }

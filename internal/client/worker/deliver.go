@@ -161,13 +161,18 @@ func isRefusedForForm(err error) bool {
 }
 
 // replaceRefused returns the failure to send in the place of a report that was refused for its
-// form: sent again, the report would be refused again, and nobody would learn of the attempt.
+// form, or since it is not this agent's to send: sent again, it would be refused again, and nobody
+// would learn of the attempt.
 func replaceRefused(r outbox.Report, refusal *api.Error) (outbox.Report, bool) {
-	if refusal == nil || r.Plain || !isRefusedForForm(refusal) {
+	forbidden := refusal != nil && refusal.Status == http.StatusForbidden && r.Verb == api.VerbComplete
+	if refusal == nil || r.Plain || !forbidden && !isRefusedForForm(refusal) {
 		return r, false
 	}
 	kind, retryable := "other", false
 	text := fmt.Sprintf("The server refused the report of this attempt (%s) for its form; the work is on its branch. %s", r.Verb, refusal)
+	if forbidden { // such as the verdict of whoever ran the model of an author
+		text = refusal.Error()
+	}
 	body, err := json.Marshal(api.Failure{
 		Job:       cmp.Or(r.ID, r.Job),
 		Epoch:     r.Epoch,

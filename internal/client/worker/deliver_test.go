@@ -29,6 +29,7 @@ func TestARefusedReportBecomesAFailure(t *testing.T) {
 		"taken":                    {200, 200, []string{"complete"}},
 		"refused for its form":     {422, 200, []string{"complete", "fail"}},
 		"too long":                 {413, 200, []string{"complete", "fail"}},
+		"not for this agent":       {403, 200, []string{"complete", "fail"}},
 		"both are":                 {422, 422, []string{"complete", "fail"}},
 		"the lease is not ours":    {409, 200, []string{"complete"}},
 		"the job is nobody's more": {404, 200, []string{"complete"}},

@@ -25,6 +25,8 @@ func (a *attempt) obey(ctx context.Context) ending {
 	switch {
 	case a.job.Kind == "merge" && a.job.Order != nil && a.job.Order.Merge != nil:
 		return a.merge(ctx, *a.job.Order.Merge)
+	case isVerification(a.job):
+		return newVerifying(a, *a.job.Order.Verify).run(ctx)
 	case a.again:
 		return a.stoppedOr(release("The worker was killed and does not know any more what was ordered."))
 	}

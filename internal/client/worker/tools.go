@@ -39,7 +39,7 @@ func (a *attempt) serveTools(ctx context.Context) (socket string, closing func()
 	serving, stop := context.WithCancel(ctx)
 	var server sync.WaitGroup
 	server.Go(func() {
-		if err := mcptools.Serve(serving, listener, tools{a}, newMailbox(a)); err != nil && serving.Err() == nil {
+		if err := answerTools(serving, listener, a); err != nil && serving.Err() == nil {
 			a.w.Log.Warn("the tools of an attempt ended: "+err.Error(), "job", a.job.Key)
 		}
 	})
@@ -48,6 +48,14 @@ func (a *attempt) serveTools(ctx context.Context) (socket string, closing func()
 		server.Wait()
 		_ = os.RemoveAll(dir) // it is empty, in the directory of temporary files
 	}, nil
+}
+
+// answerTools answers the engine of an attempt at a listener, with the tools that its job has.
+func answerTools(ctx context.Context, listener net.Listener, a *attempt) error {
+	if a.verifies != nil {
+		return mcptools.ServeVerifier(ctx, listener, a.verifies)
+	}
+	return mcptools.Serve(ctx, listener, tools{a}, newMailbox(a))
 }
 
 // socketPrefix begins the names of the directories with this worker's sockets.

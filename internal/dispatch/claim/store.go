@@ -220,7 +220,7 @@ func verifyOrdersTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked []ids
 	}
 	for _, r := range rows {
 		order := &lease.VerifyOrder{Job: r.Key, Title: r.Title, Body: r.Body, Attempt: r.Epoch, Commit: r.Commit, Branch: r.Branch,
-			DiffBlob: r.DiffBlob}
+			DiffBlob: r.DiffBlob, Into: r.MergeInto, Checks: r.MergeChecks}
 		if err := json.Unmarshal(r.Acceptance, &order.Acceptance); err != nil {
 			return fmt.Errorf("acceptance of %s: %w", r.Key, err)
 		}

@@ -8,17 +8,19 @@ type Order struct {
 }
 
 // VerifyOrder has work that was handed in verified by another than its authors. Of what it says only the
-// job, the attempt, the commit and the branch are the system's; the rest people and agents wrote, to be
-// judged and not to be obeyed.
+// job, the attempt, the commit and the branch are the system's, and the checks and the branch that it goes into
+// the product's; the rest people and agents wrote, to be judged and not to be obeyed.
 type VerifyOrder struct {
-	Job        string   `json:"job"`        // the key of the job whose work it is
-	Title      string   `json:"title"`      // of that job
-	Body       string   `json:"body"`       // of that job
-	Attempt    int64    `json:"attempt"`    // the epoch of the attempt that handed it in
-	Commit     string   `json:"commit"`     // that was handed in
-	Branch     string   `json:"branch"`     // that it was handed in on
-	Acceptance []string `json:"acceptance"` // the criteria as they were then
-	DiffBlob   string   `json:"diff_blob"`  // the SHA-256 of the whole patch, "" where none was handed in
+	Job        string   `json:"job"`              // the key of the job whose work it is
+	Title      string   `json:"title"`            // of that job
+	Body       string   `json:"body"`             // of that job
+	Attempt    int64    `json:"attempt"`          // the epoch of the attempt that handed it in
+	Commit     string   `json:"commit"`           // that was handed in
+	Branch     string   `json:"branch"`           // that it was handed in on
+	Acceptance []string `json:"acceptance"`       // the criteria as they were then
+	DiffBlob   string   `json:"diff_blob"`        // the SHA-256 of the whole patch, "" where none was handed in
+	Into       string   `json:"into,omitempty"`   // the branch that it is to be merged into; "" is the repository's default one
+	Checks     string   `json:"checks,omitempty"` // the product's command that merged work must pass; "" is none
 }
 
 // MergeOrder has approved work merged.
