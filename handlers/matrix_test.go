@@ -38,7 +38,7 @@ var webPermissions = map[tenancy.Permission][]string{
 		"GET /jobs/:key/attempts", "GET /jobs/:key/linkable", "GET /jobs/:key/log",
 		"GET /jobs/:key/log/text", "GET /jobs/:key/panel",
 		"GET /jobs/search", "GET /live", "GET /live/jobs/:key/log", "GET /messages", "GET /needs-you", "GET /palette", "GET /pools", "GET /prices", "GET /review", "GET /review/:key/patch", "GET /search", "GET /settings/members", "GET /settings/notifications", "GET /settings/products",
-		"GET /settings/workspace", "GET /status", "GET /stop", "GET /timeline", "GET /usage", "GET /usage/entries.csv", "GET /usage/groups.csv",
+		"GET /settings/workspace", "GET /status", "GET /stop", "GET /timeline", "GET /usage", "GET /usage/entries.csv", "GET /usage/focus.csv", "GET /usage/groups.csv",
 		"POST /messages/seen", "POST /settings/notifications", "POST /settings/notifications/browsers", "POST /settings/notifications/browsers/:id/remove",
 		"POST /settings/notifications/browsers/forget", "POST /settings/notifications/test"},
 	tenancy.WriteJobs: {"GET /jobs/:key/ask/:action", "GET /jobs/:key/edit", "GET /jobs/new", "GET /jobs/new/routability", "POST /jobs", "POST /jobs/:key/:action", "POST /jobs/:key/edit", "POST /jobs/:key/link",

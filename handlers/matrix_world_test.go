@@ -203,6 +203,9 @@ func (m *matrix) point() {
 	m.rows[":key"], m.rows[":action"], m.rows[":column"], m.rows[":product"] = asked("-1"), "pause", "ready", asked("-spare")
 	m.rows[":group"], m.rows["types/:name"] = "jobs", "Job" // of the reference of the API
 	m.rows[":issuer"] = asked("-issuer")
+	dbfactory.Exec(m.t, m.DB, `INSERT INTO trusted_issuer (workspace_id, id, name, issuer, audience, claims, token_id, created_by)
+		SELECT $1, $2, $3, 'https://canary7q.example', 'canary7q', '[{"claim": "sub", "value": "canary7q"}]', max(id::text)::uuid, 'canary7q'
+		FROM access_token WHERE workspace_id = $1`, m.first, ids.New(), m.rows[":issuer"])
 	m.rows["factories/:name"], m.rows["agents/:name"], m.rows[":account"] = asked("-host"), asked("-agent"), viewer
 	m.rows[":session"] = text("SELECT min(id::text) FROM session WHERE account_id = $1", viewer)
 	m.rows["tokens/:id"] = text("SELECT min(id::text) FROM access_token WHERE workspace_id = $1", m.first)
@@ -251,7 +254,7 @@ func (m *matrix) point() {
 		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "amount_usd": {"1"}, "base": {"title=0"}, "workspace": {m.first.String()}, "kind": {"person"},
 		"text": {"Hello"}, "seq": {"7"}, "thread": {asked("-1")}, "url": {"https://93.184.215.14/"}}
 	m.leaves = map[string]bool{"POST /settings/account/sessions/end-all": true, "POST /settings/members/leave": true}
-	m.private = map[string]bool{"POST /settings/issuers/:issuer/remove": true, "POST /settings/account/sessions/:session/end": true, "POST /settings/notifications/browsers/:id/remove": true, "POST /settings/tokens/:id/revoke": true,
+	m.private = map[string]bool{"POST /settings/account/sessions/:session/end": true, "POST /settings/notifications/browsers/:id/remove": true, "POST /settings/tokens/:id/revoke": true,
 		// Without a provider there is none to link.
 		"GET /settings/account/identity/link": true, "GET /settings/account/prove": true,
 		"POST /settings/account/logins/:login/mine": true, "POST /settings/account/logins/:login/not-mine": true, "POST /settings/account/identity/unlink": true}

@@ -117,7 +117,7 @@ func (s sheet) panel(d usage.Dimension, title string) view.Panel {
 }
 
 func (s sheet) entryList() view.Entries {
-	m := view.Entries{CSV: links.UsageEntriesCSV(s.view())}
+	m := view.Entries{CSV: links.UsageEntriesCSV(s.view()), Focus: links.UsageFocusCSV(s.view())}
 	for _, e := range s.entries {
 		r := view.Entry{At: ui.Ago(e.BookedAt, s.now), JobKey: e.JobKey, Agent: e.Agent, Model: e.Model, Tokens: ui.Count(int(e.Tokens())),
 			Cost: entryCost(e), ID: e.ID}

@@ -75,6 +75,13 @@ func TestShowUsage(t *testing.T) {
 	if text := handlertest.Read(t, d.Get("/usage/entries.csv"), http.StatusOK); strings.Count(text, "\n") != 3 || !strings.Contains(text, "\nb,") {
 		t.Errorf("entries: %s", text)
 	}
+	focus := d.Get("/usage/focus.csv?agent=ada")
+	if named := focus.Header.Get("Content-Disposition"); !strings.HasPrefix(named, `attachment; filename="usage-focus-`) {
+		t.Errorf("FOCUS is named %s", named)
+	}
+	if text := handlertest.Read(t, focus, http.StatusOK); !strings.HasPrefix(text, "BilledCost,") || strings.Count(text, "\n") < 2 {
+		t.Errorf("FOCUS: %s", text)
+	}
 }
 
 // More entries than a page has are reached page by page.

@@ -32,6 +32,7 @@ func New(s *web.Site) web.Page[view.Usage] {
 		Actions: []web.Route{
 			web.Get(links.UsageGroups, tenancy.ReadBoard, p.groups),
 			web.Get(links.UsageEntries, tenancy.ReadBoard, p.entries),
+			web.Get(links.UsageFocus, tenancy.ReadBoard, p.charges),
 		},
 	}
 }
@@ -142,6 +143,40 @@ func (s site) entries(c echo.Context, who tenancy.Principal) error {
 		}
 		defer turn.End()
 		return s.Usage.Entries(ctx, who, query)
+	})
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// charges answers with all charges as FOCUS has them, page by page like entries.
+func (s site) charges(c echo.Context, who tenancy.Principal) error {
+	asked, err := parseAsked(c.QueryParams(), time.Now())
+	if err != nil {
+		return err
+	}
+	ctx, query := c.Request().Context(), usage.ChargeQuery{Query: asked.query, Limit: usage.MaxCharges}
+	account, err := s.Usage.Account(ctx, who)
+	if err != nil {
+		return err
+	}
+	first, more, err := s.Usage.Charges(ctx, who, query)
+	if err != nil {
+		return err
+	}
+	download(c, "usage-focus", asked)
+	c.Response().Header().Set(echo.HeaderContentType, usagecsv.ContentType)
+	c.Response().WriteHeader(http.StatusOK)
+	err = usagecsv.WriteFocus(c.Response(), account, first, more, func(last usage.Charge) ([]usage.Charge, bool, error) {
+		_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
+		query.After = last
+		turn, err := s.Turns.Await(ctx, who)
+		if err != nil {
+			return nil, false, err
+		}
+		defer turn.End()
+		return s.Usage.Charges(ctx, who, query)
 	})
 	if err != nil {
 		panic(http.ErrAbortHandler)

@@ -34,6 +34,8 @@ const (
 	UsageGroups = "/usage/groups.csv"
 	// UsageEntries are the entries as CSV.
 	UsageEntries = "/usage/entries.csv"
+	// UsageFocus has the charges as FOCUS has them.
+	UsageFocus   = "/usage/focus.csv"
 	Prices       = "/prices"
 	Stop         = "/stop"
 	ReleaseFleet = "/stop/release"

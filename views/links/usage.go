@@ -52,6 +52,9 @@ func UsageGroupsCSV(v UsageView, by string) string {
 // UsageEntriesCSV returns the entries as CSV.
 func UsageEntriesCSV(v UsageView) string { return with(UsageEntries, v.values()) }
 
+// UsageFocusCSV returns the charges as CSV of FOCUS.
+func UsageFocusCSV(v UsageView) string { return with(UsageFocus, v.values()) }
+
 // PriceModels takes what a person says of a model without a price.
 const PriceModels = Prices + "/models"
 

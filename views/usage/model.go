@@ -47,6 +47,7 @@ type Panel struct {
 // Entries are the newest entries.
 type Entries struct {
 	CSV   string
+	Focus string
 	Rows  []Entry
 	Older string // "" at the end
 }
