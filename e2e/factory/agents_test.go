@@ -43,6 +43,12 @@ wire_api = "responses"
 // desk starts a worker whose only engine is a program that talks to a model.
 func (s *serverAndRepos) desk(name string, model http.Handler) {
 	s.t.Helper()
+	s.workerOf("desk", name, model)
+}
+
+// workerOf starts one of a name.
+func (s *serverAndRepos) workerOf(worker, name string, model http.Handler) {
+	s.t.Helper()
 	server := httptest.NewServer(model)
 	s.t.Cleanup(server.Close)
 	p := programs[name]
@@ -63,7 +69,7 @@ func (s *serverAndRepos) desk(name string, model http.Handler) {
 		s.t.Fatal(err)
 	}
 	s.t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	s.worker("desk", "--engine", name, "--model", p.model)
+	s.worker(worker, "--engine", name, "--model", p.model)
 }
 
 // The real Codex, OpenCode and Claude Code make a branch of their own, commit there and end.
@@ -162,6 +168,44 @@ func TestCodexAndOpenCodeDoJobs(t *testing.T) {
 			s.until("all that was used is told", func() bool {
 				u := s.job(key).Usage
 				return u != nil && u.InputTokens == 1400 && u.OutputTokens == 117
+			})
+		})
+	}
+}
+
+// The real Codex, OpenCode and Claude Code verify what another worker handed in. They end their turn without
+// a verdict, are reminded in the same session, give one in the wrong form and then one in the right form.
+func TestCodexOpenCodeAndClaudeVerify(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		t.Run(name, func(t *testing.T) {
+			s := newServerAndRepos(t)
+			s.verified("sh -n sum.sh", 0, "engine:"+name)
+			s.author()
+			key, verify := s.handInWork("Add", write("sum.sh", "echo 5"), step{})
+			answer := func(met string) map[string]any {
+				return map[string]any{"verdict": "changes", "criteria": []any{map[string]any{"text": sums, "met": met, "evidence": "It prints 5."}},
+					"findings": []any{map[string]any{"path": "sum.sh", "line": 1, "severity": "blocker", "text": "It prints 5 always."}}}
+			}
+			s.workerOf("glass", name, scripted.Turns([]scripted.Step{
+				{Text: "I try it.", Command: "sh sum.sh 1 1; git status --short", Usage: scripted.Usage{Input: 1000, Output: 40}},
+				{Text: "It prints 5.", Usage: scripted.Usage{Input: 100, Output: 30}},
+			}, []scripted.Step{
+				{Text: "I say so.", Tool: "give_verdict", Arguments: answer("never"), Usage: scripted.Usage{Input: 90, Output: 20}},
+				{Text: "I say so again.", Tool: "give_verdict", Arguments: answer("no"), Usage: scripted.Usage{Input: 80, Output: 10}},
+				{Text: "It does not add.", Usage: scripted.Usage{Input: 70, Output: 9}},
+			}))
+			v := s.untilStatus(verify, api.JobStatusCompleted)
+			if j := s.job(key); j.Verdict != "changes" || v.Attempts != 1 || !strings.Contains(string(v.Result), "It prints 5 always.") ||
+				!strings.Contains(string(v.Result), "It does not add.") {
+				t.Errorf("the verdict is %q after %d attempts, with %s", j.Verdict, v.Attempts, v.Result)
+			}
+			logs, err := s.person.ListJobLogsWithResponse(t.Context(), verify, nil)
+			if err != nil || !strings.Contains(string(logs.Body), "criteria[0].met: It must be yes, no or unknown.") {
+				t.Errorf("the log is %s, %v", logs.Body, err)
+			}
+			s.until("all that was used is told", func() bool {
+				u := s.job(verify).Usage
+				return u != nil && u.InputTokens >= 1340 && u.OutputTokens >= 109 // Claude Code asks for a title, too
 			})
 		})
 	}

@@ -14,11 +14,11 @@ import (
 func TestAVerifierHandsNothingIn(t *testing.T) {
 	t.Parallel()
 	s := newServerAndRepos(t)
-	s.verified("", 2)
+	s.verified("echo evil >evil.txt; echo evil >>sum.sh; git config core.editor evil; git commit -q -a -m Evil", 2)
 	s.author()
 	tried := filepath.Join(s.dir, "tried")
 	key, verify := s.handInWork("Add", write("sum.sh", "echo $(( $1 + $2 ))"), step{"steps": []step{
-		{"run": "git remote >" + tried + "; echo evil >evil.txt; echo evil >>sum.sh; git checkout -q -b evil; git add -A; git commit -q -m Evil; " +
+		{"run": "git status --porcelain >" + tried + "; git remote >>" + tried + "; git rev-parse HEAD >" + tried + "-head; echo evil >evil.txt; echo evil >>sum.sh; git checkout -q -b evil; git add -A; git commit -q -m Evil; " +
 			"git push origin HEAD:refs/heads/evil >>" + tried + " 2>&1; git rev-parse HEAD >" + tried + "-commit; true"},
 		say("approve", "yes")}})
 	commit, branches := s.commit(key), s.branches(s.origin("ledger"))
@@ -33,8 +33,11 @@ func TestAVerifierHandsNothingIn(t *testing.T) {
 		t.Errorf("the origin has %v, and had %v", now, branches)
 	}
 	said, err := os.ReadFile(tried)
-	if err != nil || !strings.Contains(string(said), "'origin' does not appear to be a git repository") {
+	if err != nil || !strings.HasPrefix(string(said), "fatal: 'origin' does not appear to be a git repository") {
 		t.Errorf("git said %s, %v", said, err)
+	}
+	if head, err := os.ReadFile(tried + "-head"); err != nil || strings.TrimSpace(string(head)) != commit {
+		t.Errorf("it saw %s, %v", head, err)
 	}
 	evil, err := os.ReadFile(tried + "-commit")
 	if err != nil || strings.TrimSpace(string(evil)) == commit {

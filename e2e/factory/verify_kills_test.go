@@ -12,9 +12,10 @@ import (
 // the check runs, while the engine does, and after the verdict while its report waits for the server.
 func TestAKilledVerifierGivesOneVerdict(t *testing.T) {
 	t.Parallel()
-	for name, at := range map[string]struct{ check, engine string }{
+	for name, at := range map[string]struct{ check, engine, verdict string }{
 		"while the check runs":  {check: "BLOCK"},
 		"while the engine runs": {engine: "BLOCK"},
+		"after the verdict":     {verdict: "BLOCK"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -24,7 +25,7 @@ func TestAKilledVerifierGivesOneVerdict(t *testing.T) {
 			s.verified(block[at.check], 0)
 			s.author()
 			key, verify := s.handInWork("Add", write("sum.sh", "echo $(( $1 + $2 ))"), step{"steps": []step{
-				{"run": block[at.engine]}, say("approve", "yes")}})
+				{"run": block[at.engine]}, say("approve", "yes"), {"run": block[at.verdict]}}})
 			w := s.worker("glass")
 			s.untilFile("begun")
 			w.Kill()

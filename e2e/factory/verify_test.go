@@ -17,12 +17,14 @@ import (
 // sums is the acceptance criterion of the work that is verified here.
 const sums = "`sh sum.sh A B` prints the sum of two whole numbers."
 
-// verified has the work on "ledger" verified, with a check of the product, and sent back at most so often.
-func (s *serverAndRepos) verified(check string, rounds int) {
+// verified has the work on "ledger" verified by agents with these capabilities, with a check of the product,
+// and sent back at most so often.
+func (s *serverAndRepos) verified(check string, rounds int, capabilities ...string) {
 	s.t.Helper()
-	mode := api.VerifyMode("agent")
+	mode, capabilities := api.VerifyMode("agent"), append([]string{}, capabilities...)
 	_, err := s.person.PutProductWithResponse(s.t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"},
-		ReviewRequired: new(true), MergeChecks: &check, Verify: &api.ProductVerifySettings{Mode: &mode, Rounds: &rounds}})
+		ReviewRequired: new(true), MergeChecks: &check, Verify: &api.ProductVerifySettings{Mode: &mode, Rounds: &rounds,
+			Capabilities: &capabilities}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
