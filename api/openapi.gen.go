@@ -4411,7 +4411,9 @@ type ProblemCode string
 
 // Product defines model for Product.
 type Product struct {
-	BranchRetentionDays int `json:"branch_retention_days"`
+	// AutoApprove Within which limits work is approved without a person, by the actor `policy`.
+	AutoApprove         ProductAutoApprove `json:"auto_approve"`
+	BranchRetentionDays int                `json:"branch_retention_days"`
 
 	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 	MergeBy     MergeBy     `json:"merge_by"`
@@ -4437,6 +4439,31 @@ type Product struct {
 	Verify ProductVerify `json:"verify"`
 }
 
+// ProductAutoApprove Within which limits work is approved without a person, by the actor `policy`.
+type ProductAutoApprove struct {
+	DenyPaths      []string `json:"deny_paths"`
+	Enabled        bool     `json:"enabled"`
+	MaxFiles       int      `json:"max_files"`
+	MaxLines       int      `json:"max_lines"`
+	RequireVerdict bool     `json:"require_verdict"`
+}
+
+// ProductAutoApproveSettings Within which limits work is approved without a person, by the actor `policy`. What is left out is as in a new product, where it is off. What cannot be read, what git, forges and agents obey, and what anybody has asked a person about is always a person's.
+type ProductAutoApproveSettings struct {
+	// DenyPaths Globs of what it must not touch, in any case of letters: `infra` and `*.sql` are parts anywhere, `db/schema`, `/Makefile` and `db/**/x.go` paths from the root; all below is denied too. Left out, those that a new product has; none are `[]`.
+	DenyPaths *[]string `json:"deny_paths,omitempty"`
+	Enabled   *bool     `json:"enabled,omitempty"`
+
+	// MaxFiles How many files it may touch.
+	MaxFiles *int `json:"max_files,omitempty"`
+
+	// MaxLines How many lines work may add and remove together.
+	MaxLines *int `json:"max_lines,omitempty"`
+
+	// RequireVerdict Whether a verifier must have approved the commit, which wants `verify.mode: agent`. Without a verdict the limits are applied to what the author says of its own work.
+	RequireVerdict *bool `json:"require_verdict,omitempty"`
+}
+
 // ProductPage defines model for ProductPage.
 type ProductPage struct {
 	Items []Product `json:"items"`
@@ -4447,6 +4474,9 @@ type ProductPage struct {
 
 // ProductSettings defines model for ProductSettings.
 type ProductSettings struct {
+	// AutoApprove Within which limits work is approved without a person, by the actor `policy`. What is left out is as in a new product, where it is off. What cannot be read, what git, forges and agents obey, and what anybody has asked a person about is always a person's.
+	AutoApprove *ProductAutoApproveSettings `json:"auto_approve,omitempty"`
+
 	// BranchRetentionDays How many days after a job has ended workers remove its branches at the origin, where its work is merged or it ended without any; 0 is never.
 	BranchRetentionDays *int `json:"branch_retention_days,omitempty"`
 

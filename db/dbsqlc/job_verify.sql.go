@@ -13,6 +13,19 @@ import (
 	"github.com/google/uuid"
 )
 
+const jobRejectedByPersons = `-- name: JobRejectedByPersons :one
+SELECT ((SELECT count(*) FROM attempt a WHERE a.workspace_id = $1 AND a.job_id = $2::uuid AND a.outcome = 'rejected')
+    > (SELECT count(*) FROM job_verify m WHERE m.workspace_id = $1 AND m.job_id = $2::uuid AND m.sent_back))::boolean
+`
+
+// Whether people have sent work of a job back: more often than verifiers have.
+func (q *Queries) JobRejectedByPersons(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (bool, error) {
+	row := db.QueryRow(ctx, jobRejectedByPersons, workspaceID, jobID)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const jobVerdictOfCommit = `-- name: JobVerdictOfCommit :one
 SELECT EXISTS (SELECT FROM job_verify m WHERE m.workspace_id = $1 AND m.job_id = $2::uuid AND m.commit = $3
     AND m.verdict <> '')::boolean

@@ -678,6 +678,7 @@ type JobFull struct {
 	ReviewLimit          *int
 	ProductModels        json.RawMessage
 	VerifyMode           string
+	ApprovesUnverified   bool
 	Verdict              string
 	VerifyRound          int
 	Verifies             string
@@ -1224,6 +1225,11 @@ type Product struct {
 	VerifyCapabilities  []string
 	VerifyRounds        int
 	VerifyDistinct      string
+	AutoApprove         bool
+	AutoMaxLines        int
+	AutoMaxFiles        int
+	AutoDenyPaths       []string
+	AutoRequireVerdict  bool
 }
 
 type ProductRepo struct {

@@ -25,6 +25,7 @@ const productList = `-- name: ProductList :many
 SELECT p.id, p.name, p.review_required, p.serialise, p.review_limit, p.paused,
     p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.branch_retention_days, p.models,
     p.verify_mode, p.verify_capabilities, p.verify_rounds, p.verify_distinct,
+    p.auto_approve, p.auto_max_lines, p.auto_max_files, p.auto_deny_paths, p.auto_require_verdict,
     ARRAY(SELECT r.repo FROM product_repo r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id ORDER BY r.repo)::text[] AS repos
 FROM product p WHERE p.workspace_id = $1 ORDER BY p.name
@@ -47,6 +48,11 @@ type ProductListRow struct {
 	VerifyCapabilities  []string
 	VerifyRounds        int
 	VerifyDistinct      string
+	AutoApprove         bool
+	AutoMaxLines        int
+	AutoMaxFiles        int
+	AutoDenyPaths       []string
+	AutoRequireVerdict  bool
 	Repos               []string
 }
 
@@ -76,6 +82,11 @@ func (q *Queries) ProductList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.VerifyCapabilities,
 			&i.VerifyRounds,
 			&i.VerifyDistinct,
+			&i.AutoApprove,
+			&i.AutoMaxLines,
+			&i.AutoMaxFiles,
+			&i.AutoDenyPaths,
+			&i.AutoRequireVerdict,
 			&i.Repos,
 		); err != nil {
 			return nil, err
@@ -181,16 +192,20 @@ func (q *Queries) ProductReposSave(ctx context.Context, db DBTX, workspaceID uui
 const productSave = `-- name: ProductSave :exec
 INSERT INTO product (workspace_id, id, name, review_required, serialise, review_limit, paused,
     merge_by, merge_method, merge_into, merge_checks, branch_retention_days, models,
-    verify_mode, verify_capabilities, verify_rounds, verify_distinct)
+    verify_mode, verify_capabilities, verify_rounds, verify_distinct,
+    auto_approve, auto_max_lines, auto_max_files, auto_deny_paths, auto_require_verdict)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
     $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17)
+    $14, $15, $16, $17,
+    $18, $19, $20, $21, $22)
 ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
     serialise = excluded.serialise, review_limit = excluded.review_limit, paused = excluded.paused,
     merge_by = excluded.merge_by, merge_method = excluded.merge_method, merge_into = excluded.merge_into,
     merge_checks = excluded.merge_checks, branch_retention_days = excluded.branch_retention_days,
     models = excluded.models, verify_mode = excluded.verify_mode, verify_capabilities = excluded.verify_capabilities,
-    verify_rounds = excluded.verify_rounds, verify_distinct = excluded.verify_distinct, updated_at = now()
+    verify_rounds = excluded.verify_rounds, verify_distinct = excluded.verify_distinct,
+    auto_approve = excluded.auto_approve, auto_max_lines = excluded.auto_max_lines, auto_max_files = excluded.auto_max_files,
+    auto_deny_paths = excluded.auto_deny_paths, auto_require_verdict = excluded.auto_require_verdict, updated_at = now()
 `
 
 type ProductSaveParams struct {
@@ -211,6 +226,11 @@ type ProductSaveParams struct {
 	VerifyCapabilities  []string
 	VerifyRounds        int
 	VerifyDistinct      string
+	AutoApprove         bool
+	AutoMaxLines        int
+	AutoMaxFiles        int
+	AutoDenyPaths       []string
+	AutoRequireVerdict  bool
 }
 
 // Makes a product or replaces its settings.
@@ -233,6 +253,11 @@ func (q *Queries) ProductSave(ctx context.Context, db DBTX, arg ProductSaveParam
 		arg.VerifyCapabilities,
 		arg.VerifyRounds,
 		arg.VerifyDistinct,
+		arg.AutoApprove,
+		arg.AutoMaxLines,
+		arg.AutoMaxFiles,
+		arg.AutoDenyPaths,
+		arg.AutoRequireVerdict,
 	)
 	return err
 }

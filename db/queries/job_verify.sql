@@ -85,3 +85,8 @@ SELECT m.verify_job_id, own.key, own.status, own.last_error, own.created_at, m.v
 FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
 LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
 WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id::uuid AND m.epoch = @epoch;
+
+-- name: JobRejectedByPersons :one
+-- Whether people have sent work of a job back: more often than verifiers have.
+SELECT ((SELECT count(*) FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = @job_id::uuid AND a.outcome = 'rejected')
+    > (SELECT count(*) FROM job_verify m WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id::uuid AND m.sent_back))::boolean;

@@ -27,6 +27,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/autoapprove"
 	"github.com/fleetboard/fleetboard/internal/jobs/collisions"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
@@ -100,6 +101,10 @@ var limits = []limit{
 	{bound{none, jobs.MaxMergeChecks}, "ProductSettings.merge_checks", "product.merge_checks"},
 	{bound{0, jobs.MaxRounds}, "ProductVerifySettings.rounds", "product.verify_rounds"},
 	{bound{none, jobs.MaxCapabilities}, "ProductVerifySettings.capabilities", ""},
+	{bound{1, autoapprove.MaxLines}, "ProductAutoApproveSettings.max_lines", "product.auto_max_lines"},
+	{bound{1, autoapprove.MaxFiles}, "ProductAutoApproveSettings.max_files", "product.auto_max_files"},
+	{bound{none, autoapprove.MaxDeny}, "ProductAutoApproveSettings.deny_paths", "product.auto_deny_paths"},
+	{bound{1, autoapprove.MaxPattern}, "ProductAutoApproveSettings.deny_paths[]", ""},
 	{bound{1, tiermodel.MaxEngine}, "ModelRun.engine", ""},
 	{bound{none, tiermodel.MaxEngine}, "", "attempt.engine"},
 	{bound{none, tiermodel.MaxStored}, "", "product.models"},

@@ -276,3 +276,29 @@ func TestAProductHasItsWorkVerified(t *testing.T) {
 	doc = handlertest.Page(t, d.Post("/settings/products/ledger", in), http.StatusUnprocessableEntity)
 	handlertest.WantText(t, doc, "#verify_capabilities-e", "It must be a capability")
 }
+
+func TestAProductHasSmallWorkApprovedByThePolicy(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	d.Product("ledger", jobs.ProductSettings{})
+	doc := handlertest.Page(t, d.Get("/settings/products/ledger"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#auto_approve:not([checked]), #auto_max_lines[value='50'], #auto_max_files[value='5'], #auto_by option[value='verdict'][selected]", 4)
+	handlertest.WantText(t, doc, "#auto_deny_paths", "migrations")
+	in := productFields("", func(v url.Values) {
+		v.Set("auto_approve", "1")
+		v.Set("auto_by", "author")
+		v.Set("auto_max_lines", "20")
+		v.Set("auto_deny_paths", "infra\n*.sql")
+	})
+	handlertest.WantRedirect(t, d.Post("/settings/products/ledger", in), "/settings/products")
+	p := d.Settings("ledger").AutoApprove
+	if !p.Enabled || *p.RequireVerdict || *p.MaxLines != 20 || *p.MaxFiles != 5 || web.JoinAnd(p.DenyPaths) != "*.sql and infra" {
+		t.Errorf("it became %+v", p)
+	}
+	doc = handlertest.Page(t, d.Get("/settings/products/ledger"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#auto_approve[checked], #auto_max_lines[value='20'], #auto_by option[value='author'][selected]", 3)
+	in.Set("auto_by", "verdict")
+	in.Set("auto_deny_paths", "infra\n!docs")
+	doc = handlertest.Page(t, d.Post("/settings/products/ledger", in), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#auto_by-e", "No verdict would ever come")
+	handlertest.WantText(t, doc, "#auto_deny_paths-e", "It must")
+}

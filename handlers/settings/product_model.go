@@ -185,7 +185,7 @@ var productFields = append(form.Table[productInput]{
 		func(in *productInput) string { return strings.Join(in.Verify.Capabilities, " ") },
 		func(in *productInput, text string) string { in.Verify.Capabilities = strings.Fields(text); return "" }).
 		Note("such as has:browser; empty is the repo alone").Also("verify.capabilities"),
-}, modelFields()...)
+}, append(autoApproveFields, modelFields()...)...)
 
 // splitRepos takes apart repos, one a line.
 func splitRepos(text string) []string { return web.Distinct(strings.Split(text, "\n")) }
@@ -301,6 +301,7 @@ func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 	if now := in.BranchRetention; now != nil && *now != before.Retention() {
 		list = append(list, "branches stay "+retentionText(*now))
 	}
+	list = append(list, autoApproveChanges(before.AutoApprove, in.AutoApprove)...)
 	if was, now := limitText(before.ReviewLimit), limitText(in.ReviewLimit); was != now {
 		list = append(list, "review limit "+was+" to "+now)
 	}

@@ -20,7 +20,7 @@ var timelineGroups = []history.Group{
 	{Label: "All"},
 	{Name: "jobs", Label: "Jobs", Types: []eventlog.Type{"job.*"}},
 	{Name: "review", Label: "Review", Types: []eventlog.Type{eventlog.JobHandedIn, eventlog.JobApproved, eventlog.JobRejected,
-		eventlog.JobVerdictGiven, eventlog.JobMerged, eventlog.JobMergeFailed, eventlog.JobMergeHeld,
+		eventlog.JobVerdictGiven, eventlog.JobPolicyHeld, eventlog.JobMerged, eventlog.JobMergeFailed, eventlog.JobMergeHeld,
 		eventlog.JobPullRequestOpened, eventlog.JobDelivered, eventlog.JobDeliveryRefused}},
 	{Name: "recovery", Label: "Recovery", Types: []eventlog.Type{eventlog.JobLost, eventlog.JobWarned, eventlog.JobTimedOut,
 		eventlog.JobReleased, eventlog.JobPreempted, eventlog.JobAttemptFailed, eventlog.JobFailed, eventlog.JobRetried,

@@ -44,6 +44,7 @@ const (
 	JobFailed        Type = "job.failed"
 	JobApproved      Type = "job.approved"
 	JobRejected      Type = "job.rejected"
+	JobPolicyHeld    Type = "job.policy_held"   // the limits of its product leave the work to a person
 	JobVerdictGiven  Type = "job.verdict_given" // a verifier said what it thinks of the work
 	JobMerged        Type = "job.merged"
 	JobMergeFailed   Type = "job.merge_failed"

@@ -287,6 +287,7 @@ func (c *creation) build() error {
 			MaxLost: orDefault(n.MaxLost, defaultMaxLost), RetryBackoffSeconds: orDefault(n.RetryBackoffSeconds, defaultBackoff),
 			IdempotencyKey: n.IdempotencyKey, BlockedReason: n.BlockedReason, Serialise: product.Serialise,
 			ReviewLimit: product.ReviewLimit, ProductModels: product.Models, VerifyMode: product.Verify.Mode,
+			ApprovesUnverified: product.AutoApprove.ApprovesUnverified(),
 		}.asSystem())
 	}
 	return p.Err()

@@ -78,6 +78,7 @@ type Job struct {
 	ReviewLimit         *int            `json:"-"` // the product's limit of jobs in review
 	ProductModels       tiermodel.Table `json:"-"` // the product's
 	VerifyMode          string          `json:"-"` // the product's, Verify.Mode
+	ApprovesUnverified  bool            `json:"-"` // the product's: its limits want no verdict
 
 	IdempotencyKey string     `json:"idempotency_key"`
 	Version        int        `json:"version"`

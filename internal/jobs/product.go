@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs/autoapprove"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
@@ -98,6 +99,9 @@ type ProductSettings struct {
 	// Models are those that engines run its jobs with, by tier. A product that is read has no nil.
 	Models tiermodel.Table `json:"models"`
 	Verify Verify          `json:"verify"`
+	// AutoApprove is within which limits the work is approved without a person. A product that is read has
+	// all of it.
+	AutoApprove autoapprove.Settings `json:"auto_approve"`
 }
 
 // Retention returns for how many days branches stay.
@@ -150,7 +154,7 @@ func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name st
 	return s.changeProduct(ctx, who, name, "", in.Repos, func(before Product) (Product, error) {
 		p := Product{ID: before.ID, Name: name, ProductSettings: in}
 		p.Repos, p.Merge, p.BranchRetention = set(in.Repos), in.orDefault(), new(in.Retention())
-		p.Models, p.Verify = in.Models.Clone(), in.Verify.orDefault()
+		p.Models, p.Verify, p.AutoApprove = in.Models.Clone(), in.Verify.orDefault(), in.AutoApprove.OrDefault()
 		p.Serialise = in.Serialise.orDefault()
 		if p.ID == ids.Nil {
 			p.ID = ids.New()
@@ -236,6 +240,7 @@ func (in ProductSettings) check(name string) error {
 	p.Number("branch_retention_days", in.Retention(), 0, MaxBranchRetention)
 	in.Merge.check(p)
 	in.Verify.check(p)
+	in.AutoApprove.Check(p, in.Verify.Mode == VerifyByAgent)
 	for at, why := range in.Models.Problems("models") {
 		p.Add(at, "%s", why)
 	}
@@ -313,6 +318,7 @@ func (p Product) changes(before Product) []eventlog.Change {
 	}
 	note("models", !before.Models.Equal(p.Models), db.OrEmpty(before.Models.Lines()), db.OrEmpty(p.Models.Lines()))
 	p.Verify.changes(before.Verify, note)
+	p.AutoApprove.Changes(before.AutoApprove, note)
 	note("paused", before.Paused != p.Paused, before.Paused, p.Paused)
 	return list
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/distinct"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs/autoapprove"
 	"github.com/fleetboard/fleetboard/internal/tiermodel"
 )
 
@@ -30,7 +31,9 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 			Merge:           Merge{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks},
 			BranchRetention: &r.BranchRetentionDays,
 			Verify: Verify{Mode: r.VerifyMode, Capabilities: r.VerifyCapabilities, Rounds: &r.VerifyRounds,
-				Distinct: distinct.Rule(r.VerifyDistinct)}}})
+				Distinct: distinct.Rule(r.VerifyDistinct)},
+			AutoApprove: autoapprove.Settings{Enabled: r.AutoApprove, MaxLines: &r.AutoMaxLines, MaxFiles: &r.AutoMaxFiles,
+				DenyPaths: r.AutoDenyPaths, RequireVerdict: &r.AutoRequireVerdict}.OrDefault()}})
 	}
 	return list, nil
 }
@@ -74,7 +77,7 @@ func lockLanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.
 
 // writeProductTx inserts a product or replaces its settings and repos.
 func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
-	verify := p.Verify.orDefault()
+	verify, auto := p.Verify.orDefault(), p.AutoApprove.OrDefault()
 	models, err := json.Marshal(p.Models.Clone())
 	if err != nil {
 		return fmt.Errorf("encode models: %w", err)
@@ -84,22 +87,29 @@ func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) 
 		MergeBy: p.By, MergeMethod: p.Method, MergeInto: p.Into, MergeChecks: p.Checks,
 		BranchRetentionDays: p.Retention(), Models: models,
 		VerifyMode: verify.Mode, VerifyCapabilities: verify.Capabilities, VerifyRounds: *verify.Rounds,
-		VerifyDistinct: string(verify.Distinct)})
+		VerifyDistinct: string(verify.Distinct), AutoApprove: auto.Enabled, AutoMaxLines: *auto.MaxLines, AutoMaxFiles: *auto.MaxFiles,
+		AutoDenyPaths: auto.DenyPaths, AutoRequireVerdict: *auto.RequireVerdict})
 	if err != nil {
 		return err
 	}
 	return q.ProductReposSave(ctx, tx, workspace, p.Repos, p.ID)
 }
 
-// VerifyPolicyTx reads whether and how the work of a product is verified. NotFound.
-func VerifyPolicyTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) (Verify, error) {
+// ProductByIDTx reads a product. NotFound.
+func ProductByIDTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) (Product, error) {
 	list, err := productsTx(ctx, tx, workspace)
 	if err != nil {
-		return Verify{}, err
+		return Product{}, err
 	}
 	at := slices.IndexFunc(list, func(p Product) bool { return p.ID == product })
 	if at < 0 {
-		return Verify{}, fault.New(fault.NotFound, "The product is gone.")
+		return Product{}, fault.New(fault.NotFound, "The product is gone.")
 	}
-	return list[at].Verify, nil
+	return list[at], nil
+}
+
+// VerifyPolicyTx reads whether and how the work of a product is verified. NotFound.
+func VerifyPolicyTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) (Verify, error) {
+	p, err := ProductByIDTx(ctx, tx, workspace, product)
+	return p.Verify, err
 }

@@ -103,6 +103,12 @@ const (
 		"before a person decides."
 	meansDistinct = "Nobody verifies who worked on the job; by model or provider nobody who runs the same either, " +
 		"nor an agent that does not say what it runs."
+	meansAutoApprove = "Work is approved as soon as every limit lets it pass: its size, its paths, no finding above minor, its checks " +
+		"green on the commit. What cannot be read whole, and whatever a person has spoken about, waits for a person."
+	meansAutoBy = "An author could hand in another patch than its commit holds; a verifier's program reads the commit itself. " +
+		"Where work is verified, the policy waits for the verdict."
+	meansDenyPaths = "infra or *.sql anywhere, db/schema or db/**/x.go from the root; and all below. What git, forges and agents " +
+		"obey is always denied."
 	meansRounds    = "So often a verifier may send the work of a job back to its agent; then a person decides."
 	meansVerifiers = "What a factory or agent must offer to verify, beside the repo."
 	meansLimit     = "While so many of its jobs wait for a decision, agents get no new ones."

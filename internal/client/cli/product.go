@@ -62,6 +62,14 @@ func printProduct(_ *screen, w io.Writer, product api.Product) {
 		out.line("verified by", fmt.Sprintf("another %s, at most %d rounds", product.Verify.Distinct, product.Verify.Rounds))
 		out.line("verifiers offer", strings.Join(product.Verify.Capabilities, ", "))
 	}
+	if auto := product.AutoApprove; auto.Enabled {
+		by := "what its author says"
+		if auto.RequireVerdict {
+			by = "a verdict"
+		}
+		out.line("approved by", fmt.Sprintf("the policy, up to %d lines in %d files, by %s", auto.MaxLines, auto.MaxFiles, by))
+		out.line("but not", strings.Join(auto.DenyPaths, ", "))
+	}
 	out.line("models", strings.Join(tiermodel.Table(product.Models).Lines(), ", "))
 }
 
@@ -89,6 +97,15 @@ var verifyFlags = []flag{
 	{"verify-distinct", "distinct", "from `what` the verifier must differ: agent, model or provider", nil},
 }
 
+// autoApproveFlags are those of the part that is about approvals without a person.
+var autoApproveFlags = []flag{
+	{"auto-approve", "enabled", "whether work within the limits is approved without a person", nil},
+	{"auto-max-lines", "max_lines", "how many `lines` such work may add and remove: 1 to 500", 50},
+	{"auto-max-files", "max_files", "how many `files` it may touch: 1 to 50", 5},
+	{"auto-deny-paths", "deny_paths", "`globs` of what it must not touch, as in infra,*.sql,db/schema", nil},
+	{"auto-require-verdict", "require_verdict", "whether a verifier must have approved it", true},
+}
+
 func productSet(c *cli) *cobra.Command {
 	cmd := c.command("set PRODUCT", "Make a product, or change what is named of its settings", "getProduct", "putProduct")
 	takes := reflect.TypeFor[api.ProductSettings]()
@@ -96,6 +113,8 @@ func productSet(c *cli) *cobra.Command {
 	addFlags(flags, takes, productFlags)
 	verify := reflect.TypeFor[api.ProductVerifySettings]()
 	addFlags(flags, verify, verifyFlags)
+	auto := reflect.TypeFor[api.ProductAutoApproveSettings]()
+	addFlags(flags, auto, autoApproveFlags)
 	var repos repoFlags
 	flags.StringSliceVar(&repos.repos, "repos", nil, "all its repositories, by `name`")
 	flags.StringSliceVar(&repos.add, "add-repo", nil, "`name` of one more repository; repeatable")
@@ -129,12 +148,10 @@ func productSet(c *cli) *cobra.Command {
 			delete(settings, "one_job_per_repo")
 		}
 		maps.Copy(settings, changes)
-		policy, err := c.changeVerify(flags, verify, settings["verify"])
-		if err != nil {
-			return err
-		}
-		if len(policy) > 0 {
-			settings["verify"] = policy
+		for part, of := range map[string]settingsPart{"verify": {verify, verifyFlags}, "auto_approve": {auto, autoApproveFlags}} {
+			if err := c.changePart(flags, settings, part, of); err != nil {
+				return err
+			}
 		}
 		settings["repos"] = repos.apply(settings["repos"], flags.Changed("repos"))
 		if len(models) > 0 {
@@ -151,24 +168,35 @@ func productSet(c *cli) *cobra.Command {
 	return cmd
 }
 
-// changeModels returns a product's table of models with what the lines of --tier-model change.
-// changeVerify returns the settings of verification with what flags change of them.
-func (c *cli) changeVerify(flags *pflag.FlagSet, takes reflect.Type, present any) (map[string]any, error) {
-	changes, err := c.fields(flags, takes, verifyFlags)
-	if err != nil {
-		return nil, err
-	}
-	if !flags.Changed("verify-rounds") {
-		delete(changes, "rounds")
-	}
-	settings, _ := present.(map[string]any)
-	if settings == nil {
-		settings = map[string]any{}
-	}
-	maps.Copy(settings, changes)
-	return settings, nil
+// settingsPart is a part of the settings of a product that is an object of its own.
+type settingsPart struct {
+	takes reflect.Type
+	flags []flag
 }
 
+// changePart changes what flags name of a part of the settings.
+func (c *cli) changePart(flags *pflag.FlagSet, settings map[string]any, name string, of settingsPart) error {
+	changes, err := c.fields(flags, of.takes, of.flags)
+	if err != nil {
+		return err
+	}
+	for _, f := range of.flags {
+		if !flags.Changed(f.name) {
+			delete(changes, f.field)
+		}
+	}
+	present, _ := settings[name].(map[string]any)
+	if present == nil {
+		present = map[string]any{}
+	}
+	maps.Copy(present, changes)
+	if len(present) > 0 {
+		settings[name] = present
+	}
+	return nil
+}
+
+// changeModels returns a product's table of models with what the lines of --tier-model change.
 func changeModels(present any, lines []string) (tiermodel.Table, error) {
 	table := tiermodel.Table{}
 	if raw, err := json.Marshal(present); err != nil || json.Unmarshal(raw, &table) != nil {

@@ -213,8 +213,8 @@ func (b *finishBatch) decide(i *finishItem, job jobs.Locked) error {
 		i.Retry()
 		return nil
 	}
-	// A job that verifies the work is made alone: that locks more than the job.
-	if !b.alone && d.After.IsVerified() && d.By == jobs.ByComplete {
+	// A job that verifies the work is made alone: that locks more than the job. So is what the policy decides.
+	if !b.alone && (d.After.IsVerified() || isForPolicy(d.After)) && d.By == jobs.ByComplete {
 		i.Retry()
 		return nil
 	}
@@ -267,15 +267,11 @@ func (b *finishBatch) write() error {
 			return err
 		}
 		if f.d.By == jobs.ByComplete {
-			made, err := b.verify(after[i])
+			follows, err := b.followUp(after[i])
 			if err != nil {
 				return err
 			}
-			concluded, err := b.conclude(after[i])
-			if err != nil {
-				return err
-			}
-			promoted = slices.Concat(promoted, made, concluded)
+			promoted = append(promoted, follows...)
 		}
 		f.Res = finishResult{job: after[i], changed: append(promoted, lease.Change{Before: f.job.Job, After: after[i]})}
 		b.changed = append(b.changed, f.Res.changed...)

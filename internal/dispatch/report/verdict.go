@@ -15,7 +15,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// policy is what events name as who sends work back for a verdict.
+// policy is what events name as who decides about work by a verdict and by the limits of its product.
 const policy = "policy"
 
 // checkVerdict refuses the result of a verify job that is no verdict, and one of an agent that has run what
@@ -28,7 +28,7 @@ func checkVerdict(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs
 	if err != nil || !known {
 		return err // nothing orders it any more: whatever it says counts for nothing
 	}
-	if _, err := verdict.Parse(result, of.acceptance); err != nil {
+	if _, err := verdict.ParseResult(result, of.acceptance); err != nil {
 		return err
 	}
 	ran, err := authorsTx(ctx, tx, who.Workspace, job)
@@ -67,20 +67,24 @@ func (b *finishBatch) conclude(done jobs.Job) ([]lease.Change, error) {
 }
 
 // sendBack writes a verdict about locked work, and sends the work back where it wants changes and there are
-// rounds left.
+// rounds left; what it approves, the policy may approve.
 func (b *finishBatch) sendBack(done jobs.Job, work jobs.Locked, of verified, said verdict.Verdict) ([]lease.Change, error) {
-	rule, err := jobs.VerifyPolicyTx(b.ctx, b.tx, b.workspace, work.ProductID)
+	product, err := jobs.ProductByIDTx(b.ctx, b.tx, b.workspace, work.ProductID)
 	if err != nil {
 		return nil, err
 	}
-	returns := said.Verdict == verdict.Changes && of.rounds < *rule.Rounds
+	rounds := *product.Verify.Rounds
+	returns := said.Verdict == verdict.Changes && of.rounds < rounds
 	if counts, err := saveVerdictTx(b.ctx, b.tx, b.workspace, done, said, returns); err != nil || !counts {
 		return nil, err
 	}
-	if err := b.tellVerdict(done, work, of, said); err != nil || !returns {
+	if err := b.tellVerdict(done, work, of, said); err != nil {
 		return nil, err
 	}
-	d, err := work.Reject(said.Feedback(done.StatusBy.Name, of.commit, of.rounds+1, *rule.Rounds))
+	if !returns {
+		return b.approveVerified(product, work, of, done.StatusBy.Name, said)
+	}
+	d, err := work.Reject(said.Feedback(done.StatusBy.Name, of.commit, of.rounds+1, rounds))
 	if err != nil {
 		return nil, err
 	}
@@ -94,14 +98,8 @@ func (b *finishBatch) sendBack(done jobs.Job, work jobs.Locked, of verified, sai
 
 // tellVerdict records in the history of the work what its verifier said.
 func (b *finishBatch) tellVerdict(done jobs.Job, work jobs.Locked, of verified, said verdict.Verdict) error {
-	unmet := 0
-	for _, c := range said.Criteria {
-		if c.Met != "yes" {
-			unmet++
-		}
-	}
 	facts, err := json.Marshal(map[string]any{"verdict": said.Verdict, "commit": of.commit, "job": done.Key, "round": of.rounds,
-		"not_met": unmet, "findings": len(said.Findings)})
+		"not_met": said.CountUnmet(), "findings": len(said.Findings)})
 	if err != nil {
 		return fmt.Errorf("encode a verdict: %w", err)
 	}

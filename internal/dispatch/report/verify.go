@@ -36,6 +36,20 @@ type handedIn struct {
 // errHasVerdict is work whose commit has its verdict: a person decides.
 var errHasVerdict = errors.New("the commit has its verdict")
 
+// followUp does what follows on work that was handed in, in the transaction that hands it in: it is verified,
+// or approved within the limits of its product; a verdict counts.
+func (b *finishBatch) followUp(after jobs.Job) ([]lease.Change, error) {
+	var all []lease.Change
+	for _, follow := range []func(jobs.Job) ([]lease.Change, error){b.verify, b.conclude, b.approveUnverified} {
+		changes, err := follow(after)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, changes...)
+	}
+	return all, nil
+}
+
 // verify makes the jobs that verify what was handed in, in the transaction that hands it in. They are
 // returned as changes from nothing.
 func (b *finishBatch) verify(after jobs.Job) ([]lease.Change, error) {

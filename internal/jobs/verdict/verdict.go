@@ -17,6 +17,9 @@ const (
 	MaxPath     = 512
 	MaxText     = 2000 // of a finding, and of the evidence for an answer
 	MaxLine     = 10_000_000
+	MaxChecks   = 20
+	MaxCommand  = 1000
+	MaxDiff     = 200_000 // bytes
 	// maxFeedback is how many characters the agent of work that is sent back is told.
 	maxFeedback = 20_000
 )
@@ -42,6 +45,23 @@ type Verdict struct {
 	Verdict  string      `json:"verdict"`
 	Criteria []Criterion `json:"criteria"` // one for each of the job's, in their order
 	Findings []Finding   `json:"findings"`
+	// Seen is what the verifier's program, not its model, saw of the commit; nil where it tells nothing.
+	Seen *Seen `json:"seen,omitempty"`
+}
+
+// Seen is a commit as git shows it to the program that checked it out for a verifier.
+type Seen struct {
+	// Diff is what the commit changes since it left the branch that it goes into; "" where that was too long
+	// or no text.
+	Diff string `json:"diff"`
+	// Checks are the commands that ran on it.
+	Checks []Check `json:"checks"`
+}
+
+// Check is a command that ran on the commit.
+type Check struct {
+	Command string `json:"command"`
+	Passed  bool   `json:"passed"`
 }
 
 // Criterion is whether one of the acceptance criteria is met.
@@ -59,10 +79,20 @@ type Finding struct {
 	Text     string `json:"text"`
 }
 
-// Parse reads a verdict from the result of a verify job. Validation with the fields, "result.verdict" or
+// Parse reads a verdict as a model gives it. Validation with the fields, "result.verdict" or
 // "result.criteria[2].met": whatever it may not say, and an answer too few or too many for a criterion of
-// acceptance.
+// acceptance. What was seen of the commit is not the model's to tell.
 func Parse(result json.RawMessage, acceptance []string) (Verdict, error) {
+	v, err := ParseResult(result, acceptance)
+	if err == nil && v.Seen != nil {
+		err = fault.Invalid("result.seen", "It must be left out: the program tells it.")
+	}
+	return v, err
+}
+
+// ParseResult reads a verdict from the result of a verify job, also what the program has seen of the commit.
+// Faults as of Parse.
+func ParseResult(result json.RawMessage, acceptance []string) (Verdict, error) {
 	var v Verdict
 	d := json.NewDecoder(bytes.NewReader(result))
 	d.DisallowUnknownFields()
@@ -76,6 +106,7 @@ func Parse(result json.RawMessage, acceptance []string) (Verdict, error) {
 	}
 	v.checkCriteria(p, acceptance)
 	v.checkFindings(p)
+	v.Seen.check(p)
 	if v.Verdict == Changes && len(v.Findings) == 0 && !slices.ContainsFunc(v.Criteria, func(c Criterion) bool { return c.Met == "no" }) {
 		p.Add("result.verdict", "It must say what to change: with a finding, or a criterion that is not met.")
 	}
@@ -120,6 +151,45 @@ func (v *Verdict) checkFindings(p fault.Problems) {
 			p.Add(at+".text", "It must not be empty.")
 		}
 	}
+}
+
+func (s *Seen) check(p fault.Problems) {
+	if s == nil {
+		return
+	}
+	if len(s.Diff) > MaxDiff {
+		p.Add("result.seen.diff", "It must have at most %d bytes; leave out one that is longer.", MaxDiff)
+	}
+	if len(s.Checks) > MaxChecks {
+		p.Add("result.seen.checks", "It must have at most %d entries.", MaxChecks)
+		return
+	}
+	for i, c := range s.Checks {
+		at := fmt.Sprintf("result.seen.checks[%d].command", i)
+		if p.Line(at, c.Command, MaxCommand); c.Command == "" {
+			p.Add(at, "It must name the command.")
+		}
+	}
+}
+
+// Worst returns the severity of the worst finding, "" for none.
+func (v Verdict) Worst() string {
+	for _, severity := range Severities {
+		if slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Severity == severity }) {
+			return severity
+		}
+	}
+	return ""
+}
+
+// CountUnmet returns how many criteria are not met, or not known to be.
+func (v Verdict) CountUnmet() (n int) {
+	for _, c := range v.Criteria {
+		if c.Met != "yes" {
+			n++
+		}
+	}
+	return n
 }
 
 // Feedback returns what the agent of the work is told that is sent back: the criteria that are not met,

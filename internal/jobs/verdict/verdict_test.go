@@ -47,6 +47,27 @@ func TestWhatIsAVerdict(t *testing.T) {
 	}
 }
 
+// What a program saw of the commit is not for its model to tell.
+func TestOnlyTheProgramTellsWhatItSaw(t *testing.T) {
+	for seen, field := range map[string]string{
+		`{"diff": "x", "checks": [{"command": "make", "passed": true}]}`:                "",
+		`{"diff": "` + strings.Repeat("x", verdict.MaxDiff+1) + `"}`:                    "result.seen.diff",
+		`{"checks": [{"command": "", "passed": true}]}`:                                 "result.seen.checks[0].command",
+		`{"checks": [{"command": "a\nb"}]}`:                                             "result.seen.checks[0].command",
+		`{"checks": [` + strings.Repeat(`{"command": "a"},`, 20) + `{"command": "a"}]}`: "result.seen.checks",
+		`{"files": 3}`: "result",
+	} {
+		result := []byte(`{"verdict": "approve", "criteria": [], "findings": [], "seen": ` + seen + `}`)
+		v, err := verdict.ParseResult(result, nil)
+		if field == "" && (err != nil || v.Seen.Diff != "x" || !v.Seen.Checks[0].Passed) || field != "" && (err == nil || fault.From(err).Fields[field] == "") {
+			t.Errorf("%.80s: %v", seen, err)
+		}
+		if _, err := verdict.Parse(result, nil); err == nil {
+			t.Errorf("a model may say %.80s", seen)
+		}
+	}
+}
+
 func keys(f *fault.Error) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for k := range f.Fields {
