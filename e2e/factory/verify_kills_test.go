@@ -3,6 +3,7 @@ package factory
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/fleetboard/fleetboard/api"
@@ -72,5 +73,44 @@ func (s *serverAndRepos) judgeOneVerdict(key, verify string) {
 	v := s.untilStatus(verify, api.JobStatusCompleted)
 	if n := count(s.events(key), "job.verdict_given"); n != 1 || v.Attempts != 1 || v.LostCount != 0 || s.job(key).Verdict != "approve" {
 		s.t.Errorf("%d verdicts, the last one %q, after %d attempts of which %d were lost", n, s.job(key).Verdict, v.Attempts, v.LostCount)
+	}
+}
+
+// A person who decides ends the verification: the engine is stopped, nothing is said of the work, and the
+// worker goes on with the next job.
+func TestADecisionEndsTheVerification(t *testing.T) {
+	t.Parallel()
+	s := newServerAndRepos(t)
+	s.verified("", 0)
+	s.author()
+	key, verify := s.handInWork("Add", write("sum.sh", "echo $(( $1 + $2 ))"), step{"steps": []step{say("changes", "no"),
+		{"run": "touch " + filepath.Join(s.dir, "begun") + "; until test -e " + filepath.Join(s.dir, "never") + "; do sleep 0.1; done"}}})
+	s.worker("glass")
+	s.untilFile("begun")
+	s.approve(key)
+	s.untilStatus(verify, api.JobStatusAborted)
+	if j := s.job(key); j.Verdict != "" || count(s.events(key), "job.verdict_given") != 0 {
+		t.Errorf("the verdict is %q", j.Verdict)
+	}
+	next := s.submitAs(api.NewJob{Title: "Next", Repo: new("ledger"), Factory: new("glass"), ReviewRequired: new(false)}, step{"run": "true"})
+	s.untilStatus(next, api.JobStatusCompleted)
+	if left, _ := filepath.Glob(filepath.Join(s.state("glass"), "merges", "*")); len(left) > 0 {
+		t.Errorf("the checkout is still there: %v", left)
+	}
+}
+
+// An engine that runs the model of an author after all gives no verdict, whatever its worker said when it
+// registered: the job has failed, with the reason, and is not tried again.
+func TestTheModelOfAnAuthorGivesNoVerdict(t *testing.T) {
+	t.Parallel()
+	s := newServerAndRepos(t)
+	s.verifiedAs("", api.ProductVerifySettings{Distinct: new(api.DistinctModel)})
+	s.author("--model", "claude-sonnet-4-5")
+	key, verify := s.handInWork("Add", write("sum.sh", "echo $(( $1 + $2 ))"), step{"steps": []step{say("approve", "yes"),
+		{"usage": step{"provider": "anthropic", "model": "claude-sonnet-4-5", "input_tokens": 100, "output_tokens": 10}}}})
+	s.worker("glass", "--model", "gpt-5-codex")
+	v := s.untilStatus(verify, api.JobStatusFailed)
+	if s.job(key).Verdict != "" || v.Attempts != 1 || !strings.Contains(v.LastError, "claude-sonnet-4-5 must not verify") {
+		t.Errorf("the verdict is %q, after %d attempts: %s", s.job(key).Verdict, v.Attempts, v.LastError)
 	}
 }

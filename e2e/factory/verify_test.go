@@ -21,19 +21,25 @@ const sums = "`sh sum.sh A B` prints the sum of two whole numbers."
 // and sent back at most so often.
 func (s *serverAndRepos) verified(check string, rounds int, capabilities ...string) {
 	s.t.Helper()
-	mode, capabilities := api.VerifyMode("agent"), append([]string{}, capabilities...)
+	capabilities = append([]string{}, capabilities...)
+	s.verifiedAs(check, api.ProductVerifySettings{Rounds: &rounds, Capabilities: &capabilities})
+}
+
+// verifiedAs has it verified with other settings.
+func (s *serverAndRepos) verifiedAs(check string, settings api.ProductVerifySettings) {
+	s.t.Helper()
+	settings.Mode = new(api.VerifyMode("agent"))
 	_, err := s.person.PutProductWithResponse(s.t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"},
-		ReviewRequired: new(true), MergeChecks: &check, Verify: &api.ProductVerifySettings{Mode: &mode, Rounds: &rounds,
-			Capabilities: &capabilities}})
+		ReviewRequired: new(true), MergeChecks: &check, Verify: &settings})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 }
 
 // author starts the worker that does the work, and waits until jobs can name it.
-func (s *serverAndRepos) author() {
+func (s *serverAndRepos) author(flags ...string) {
 	s.t.Helper()
-	s.worker("desk", "--seats", "4")
+	s.worker("desk", append(flags, "--seats", "4")...)
 	s.until("it is there", func() bool { return s.query("SELECT count(*) FROM agent WHERE name = 'desk'") == 1 })
 }
 
