@@ -185,7 +185,7 @@ var acts = map[string]func(context.Context, *api.ClientWithResponses, string) (c
 		return some(c.CancelJobWithResponse(ctx, key, api.ReasonedAction{Reason: "not wanted any more"}))
 	},
 	"retry": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
-		return some(c.RetryJobWithResponse(ctx, key, api.PlainAction{}))
+		return some(c.RetryJobWithResponse(ctx, key, api.RetryAction{}))
 	},
 	"approve": func(ctx context.Context, c *api.ClientWithResponses, key string) (callertest.Reply, error) {
 		return some(c.ApproveJobWithResponse(ctx, key, api.ApproveAction{}))
