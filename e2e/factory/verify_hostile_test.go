@@ -1,6 +1,8 @@
 package factory
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,8 +27,15 @@ func TestAVerifierHandsNothingIn(t *testing.T) {
 	s.worker("glass")
 	v := s.untilStatus(verify, api.JobStatusCompleted)
 	j := s.job(key)
-	if j.Verdict != "approve" || s.commit(key) != commit || len(v.FilesTouched) > 0 || strings.Contains(string(v.Result), "evil") ||
-		strings.Contains(string(v.Result), "commit") {
+	result := map[string]json.RawMessage{}
+	if err := json.Unmarshal(v.Result, &result); err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Sorted(maps.Keys(result)); !slices.Equal(got, []string{"criteria", "findings", "seen", "summary", "verdict"}) ||
+		strings.Contains(string(result["seen"]), "+evil") {
+		t.Errorf("it hands in %v, and saw %s", got, result["seen"])
+	}
+	if j.Verdict != "approve" || s.commit(key) != commit || len(v.FilesTouched) > 0 {
 		t.Errorf("the work is %q of %s, the verification %s with %v", j.Verdict, s.commit(key), v.Result, v.FilesTouched)
 	}
 	if now := s.branches(s.origin("ledger")); !slices.Equal(now, branches) {
@@ -146,4 +155,40 @@ func TestACommitThatIsNotThereIsNotVerified(t *testing.T) {
 	s.until("the repository is offered still", func() bool {
 		return s.query("SELECT count(*) FROM job WHERE title = 'Another' AND status = 'completed'") == 1
 	})
+}
+
+// The policy approves by what the worker saw itself: small work of which the check is green, and not work of
+// which it is red, whatever the engine says of either.
+func TestThePolicyApprovesByWhatTheWorkerSaw(t *testing.T) {
+	t.Parallel()
+	s := newServerAndRepos(t)
+	_, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"}, ReviewRequired: new(true),
+		MergeChecks: new("sh -n sum.sh"), Verify: &api.ProductVerifySettings{Mode: new(api.VerifyMode("agent"))},
+		AutoApprove: &api.ProductAutoApproveSettings{Enabled: new(true), MaxLines: new(10)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.author()
+	works := map[string]api.JobStatus{}
+	var verifies []string
+	for title, work := range map[string]struct {
+		run  string
+		want api.JobStatus
+	}{
+		"Small": {write("sum.sh", "echo $(( $1 + $2 ))"), api.JobStatusApproved},
+		"Red":   {write("sum.sh", "echo $(( $1 + $2 )"), api.JobStatusInReview},
+		"Large": {write("sum.sh", "echo $(( $1 + $2 ))"+strings.Repeat("\n# a line", 10)), api.JobStatusInReview},
+	} {
+		key, verify := s.handInWork(title, work.run, step{"steps": []step{say("approve", "yes")}})
+		works[key], verifies = work.want, append(verifies, verify)
+	}
+	s.worker("glass")
+	for _, verify := range verifies {
+		s.untilStatus(verify, api.JobStatusCompleted)
+	}
+	for key, want := range works {
+		if j := s.job(key); j.Status != want || j.Verdict != "approve" {
+			t.Errorf("%s is %s, %q: %v", j.Title, j.Status, j.Verdict, s.events(key))
+		}
+	}
 }

@@ -150,7 +150,7 @@ func (a *verifying) runVerifier(ctx context.Context) (engines.Result, error) {
 	}
 	result, err := a.invoke(ctx, task, a.handleEvent)
 	session, _ := a.state()
-	if _, ok := a.Verdict(); ok || err != nil || !result.OK || session == "" || ctx.Err() != nil {
+	if a.IsGiven() || err != nil || !result.OK || session == "" || ctx.Err() != nil {
 		return result, err
 	}
 	a.reporter.step("is reminded to give a verdict")
@@ -163,7 +163,7 @@ func (a *verifying) runVerifier(ctx context.Context) (engines.Result, error) {
 
 // handInVerdict completes the job with what the engine said last.
 func (a *verifying) handInVerdict(r engines.Result) ending {
-	given, ok := a.Verdict()
+	given, ok := a.Verdict(a.reporter.secret.Cut)
 	if !ok {
 		return failure("engine_garbage", "The agent program ended its turn without a verdict: it did not call give_verdict with one "+
 			"that has the right form.", true)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -36,9 +37,10 @@ type Diff struct {
 	// be pushed; at most maxConflicts of MissingCount.
 	Missing      []string
 	MissingCount int
-	// Patch is cut at maxPatch; Truncated says so.
+	// Patch is cut at maxPatch; Truncated says so. It is Mended where it was no text in UTF-8.
 	Patch     string
 	Truncated bool
+	Mended    bool
 	// Whole is the file that holds the patch where Patch is cut, until the worktree is closed.
 	// It is Cut at a size that the server may take.
 	Whole string
@@ -149,7 +151,7 @@ func (c changes) writePatch(ctx context.Context, d *Diff, whole string) error {
 		shown = shown[:bytes.LastIndexByte(shown, '\n')+1]
 		d.Whole, d.Cut = whole, out.full
 	}
-	d.Patch = strings.ToValidUTF8(string(shown), "?")
+	d.Patch, d.Mended = strings.ToValidUTF8(string(shown), "?"), !utf8.Valid(shown)
 	return nil
 }
 

@@ -3,12 +3,14 @@ package verification
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 	"github.com/fleetboard/fleetboard/internal/jobs/verdict"
+	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
 func verifying(acceptance ...string) *Verification {
@@ -91,6 +93,53 @@ func TestAWrongVerdictIsExplained(t *testing.T) {
 			if !strings.Contains(said, part) {
 				t.Errorf("of %s it says %s; want %s", raw, said, part)
 			}
+		}
+	}
+}
+
+func hide(text string, limit int) string {
+	return redact.Cut(strings.ReplaceAll(text, "hunter2", "[secret]"), limit)
+}
+
+// What the worker saw is reported beside the verdict, and is not the engine's to say. A patch that is not
+// whole is left out, and so is one with which the report would be too long.
+func TestWhatTheWorkerSaw(t *testing.T) {
+	const approves = `{"verdict": "approve", "criteria": [], "findings": [{"path": "a.go", "line": 1, "severity": "minor", "text": "hunter2"}]}`
+	for name, c := range map[string]struct {
+		diff repos.Diff
+		want string
+	}{
+		"whole":     {repos.Diff{Patch: "+one\n"}, "+one\n"},
+		"a secret":  {repos.Diff{Patch: "+hunter2\n"}, "+[secret]\n"},
+		"cut":       {repos.Diff{Patch: "+one\n", Truncated: true}, ""},
+		"no text":   {repos.Diff{Patch: "+one\n", Mended: true}, ""},
+		"long JSON": {repos.Diff{Patch: strings.Repeat("<\x1b", 20_000)}, ""},
+	} {
+		v := verifying()
+		v.Diff, v.Checks[0].Command = c.diff, "make\ntest"
+		if _, ok := v.Verdict(hide); ok || v.IsGiven() {
+			t.Errorf("%s: there is a verdict", name)
+		}
+		if err := v.Take(json.RawMessage(approves), hide); err != nil {
+			t.Fatal(err)
+		}
+		for _, wrong := range []string{strings.Replace(approves, "{", `{"seen": {"diff": "", "checks": [{"command": "make", "passed": true}]}, `, 1),
+			`{"verdict": "` + strings.Repeat("x", maxVerdict) + `"}`} {
+			if err := v.Take(json.RawMessage(wrong), hide); err == nil {
+				t.Errorf("%s: %.60s is taken", name, wrong)
+			}
+		}
+		got, ok := v.Verdict(hide)
+		want := []verdict.Check{{Command: "make test"}, {Command: "make lint", Passed: true}}
+		if !ok || !v.IsGiven() || got.Seen == nil || got.Seen.Diff != c.want || !slices.Equal(got.Seen.Checks, want) || got.Findings[1].Text != "[secret]" {
+			t.Errorf("%s: %+v saw %+v", name, got, got.Seen)
+		}
+		raw, err := json.Marshal(got)
+		if err != nil || len(raw) > maxResult {
+			t.Errorf("%s: %d bytes, %v", name, len(raw), err)
+		}
+		if _, err := verdict.ParseResult(raw, nil); err != nil {
+			t.Errorf("%s: the server does not take it: %v", name, err)
 		}
 	}
 }
