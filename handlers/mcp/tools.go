@@ -53,9 +53,8 @@ var tools = []*tool{
 			"change what your job is."},
 
 	{name: "list_jobs", kind: tenancy.KindPerson, calls: []string{"listJobs"}, whole: map[string]string{"fields": listed},
-		fields: []string{"status", "product", "repo", "phase", "tag", "factory", "agent", "failure_kind", "wait_reason", "verdict", "round_gte",
-			"priority_gte",
-			"ready_only", "q", "updated_since", "sort", "fields", "cursor", "limit"},
+		fields: []string{"status", "product", "repo", "phase", "tag", "factory", "agent", "failure_kind", "wait_reason", "verdict",
+			"round_gte", "priority_gte", "ready_only", "q", "updated_since", "sort", "fields", "cursor", "limit"},
 		about: "Without fields each job has those that fit a list; get_job has all."},
 	{name: "get_job", kind: tenancy.KindPerson, calls: []string{"getJob"}, fields: []string{"job"}},
 	{name: "submit_job", kind: tenancy.KindPerson, calls: []string{"createJob"},

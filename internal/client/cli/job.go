@@ -158,7 +158,7 @@ var decisions = []decision{
 	{"resume", "Let paused jobs go on", "resumeJob", false, of("paused", "assigned", "running")},
 	{"cancel", "Cancel jobs; agents that hold them are asked to stop first", "cancelJob", true,
 		of("waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved")},
-	{"retry", "Run finished jobs again, with their counters at zero; -m says what more is to be done", "retryJob", false, of("completed", "failed", "aborted")},
+	{"retry", "Run finished jobs again; -m says what more is to be done", "retryJob", false, of("completed", "failed", "aborted")},
 	{"approve", "Accept the work of jobs in review", "approveJob", false, of("in_review")},
 	{"reject", "Send jobs in review back; the next attempt is told the reason", "rejectJob", true, of("in_review")},
 	{"merge", "Say that the approved work of a job was merged", "mergeJob", false, of("approved")},

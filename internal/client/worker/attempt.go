@@ -186,7 +186,8 @@ func (a *attempt) openTree(ctx context.Context) (err error) {
 	switch {
 	case left.Commit == "" || a.tree.Continued:
 	case a.tree.Contained:
-		a.reporter.log("INFO", "worktree", "The branch that work begins from has all of the last attempt ("+left.Branch+"); this one goes on from there.")
+		a.reporter.log("INFO", "worktree",
+			"The branch that work begins from has all of the last attempt ("+left.Branch+"); this one goes on from there.")
 	default:
 		a.reporter.log("WARNING", "worktree",
 			"The work of the last attempt ("+left.Branch+") is not to be found here; this one begins anew.")

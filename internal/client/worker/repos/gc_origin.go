@@ -195,7 +195,7 @@ func (o *originBranches) isContained(ctx context.Context, branch string) bool {
 	if !o.has(ctx, commit) {
 		return false
 	}
-	return o.contains(ctx, into, commit)
+	return contains(ctx, o.git(), into, commit)
 }
 
 // drop removes a branch there if it still is what was read. It reports false where it is

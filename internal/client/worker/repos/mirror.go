@@ -96,15 +96,15 @@ func (m *mirror) has(ctx context.Context, commit string) bool {
 
 // contains reports whether a commit or branch has all of a commit's work: itself, or everything that it
 // changes, such as after a squash. Where nobody can tell it is not so.
-func (m *mirror) contains(ctx context.Context, into, commit string) bool {
-	if m.git().ok(ctx, "merge-base", "--is-ancestor", commit, into) {
+func contains(ctx context.Context, git call, into, commit string) bool {
+	if git.ok(ctx, "merge-base", "--is-ancestor", commit, into) {
 		return true
 	}
-	merged, err := m.git().run(ctx, "merge-tree", "--write-tree", into, commit)
+	merged, err := git.run(ctx, "merge-tree", "--write-tree", into, commit)
 	if err != nil {
 		return false
 	}
-	before, err := m.git().run(ctx, "rev-parse", into+"^{tree}")
+	before, err := git.run(ctx, "rev-parse", into+"^{tree}")
 	return err == nil && merged == before
 }
 

@@ -283,7 +283,7 @@ func (w *Worktree) start(ctx context.Context) (commit string, err error) {
 	if !ok {
 		return w.Base, nil
 	}
-	if w.mirror.contains(ctx, w.Base, left) {
+	if contains(ctx, w.mirror.git(), w.Base, left) {
 		w.Contained = true
 		return w.Base, nil
 	}
