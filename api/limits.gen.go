@@ -366,6 +366,8 @@ const (
 	MaxUsageReportEntries                      = 200
 	MinUsageReportEpoch                        = 1
 	MaxUsageReportJob                          = 64
+	MaxVerificationCriteria                    = 50
+	MaxVerificationFindings                    = 100
 	MinWebhookVersion                          = 1
 	MaxWebhookVersion                          = 2147483647
 	MaxWebhookPatchProducts                    = 100

@@ -1626,6 +1626,27 @@ func (e VerdictWord) Valid() bool {
 	}
 }
 
+// Defines values for VerificationStatus.
+const (
+	VerificationClosed VerificationStatus = "closed"
+	VerificationOpen   VerificationStatus = "open"
+	VerificationSaid   VerificationStatus = "verdict"
+)
+
+// Valid indicates whether the value is a known member of the VerificationStatus enum.
+func (e VerificationStatus) Valid() bool {
+	switch e {
+	case VerificationClosed:
+		return true
+	case VerificationOpen:
+		return true
+	case VerificationSaid:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for VerifyDistinct.
 const (
 	DistinctAgent    VerifyDistinct = "agent"
@@ -5215,8 +5236,88 @@ type UsageSummary struct {
 	Total Usage `json:"total"`
 }
 
+// VerdictCriterion defines model for VerdictCriterion.
+type VerdictCriterion struct {
+	// Evidence By what the verifier knows.
+	Evidence string `json:"evidence"`
+	Met      string `json:"met"`
+
+	// Text The criterion, as it was when the work was handed in.
+	Text string `json:"text"`
+}
+
+// VerdictFinding defines model for VerdictFinding.
+type VerdictFinding struct {
+	// Line 0 for the whole file.
+	Line     int    `json:"line"`
+	Path     string `json:"path"`
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
+}
+
 // VerdictWord defines model for VerdictWord.
 type VerdictWord string
+
+// Verification One look of a verifier at what a job was handed in with. Criteria and findings are what the verifier says, and belong to the verdict.
+type Verification struct {
+	// Agent That verifies or has given the verdict; of one that is open or closed the last that claimed it, empty where none has.
+	Agent string `json:"agent"`
+
+	// At When the work was handed in.
+	At time.Time `json:"at"`
+
+	// Attempt Epoch of the attempt that handed the work in.
+	Attempt int64  `json:"attempt"`
+	Branch  string `json:"branch"`
+	Commit  string `json:"commit"`
+
+	// CostUSD What it has cost.
+	CostUSD  string             `json:"cost_usd"`
+	Criteria []VerdictCriterion `json:"criteria"`
+
+	// EndedAt When there was the verdict, or when it was closed.
+	EndedAt *time.Time `json:"ended_at"`
+
+	// Error Why it was closed.
+	Error string `json:"error"`
+
+	// Factory Of that agent.
+	Factory  string           `json:"factory"`
+	Findings []VerdictFinding `json:"findings"`
+
+	// Job Key of the verify job.
+	Job string `json:"job"`
+
+	// Model That the agent ran, as it told.
+	Model string `json:"model"`
+
+	// Round 1 for the first; each one that sends the work back begins the next.
+	Round int `json:"round"`
+
+	// Rounds After so many a person decides in any case, as the product has it now.
+	Rounds int `json:"rounds"`
+
+	// SentBack The verdict has sent the work back to its agent.
+	SentBack bool `json:"sent_back"`
+
+	// Since When that agent claimed it.
+	Since *time.Time `json:"since"`
+
+	// Status `open`: there may come a verdict; `closed`: it has ended without one.
+	Status  VerificationStatus `json:"status"`
+	Verdict string             `json:"verdict"`
+}
+
+// VerificationStatus `open`: there may come a verdict; `closed`: it has ended without one.
+type VerificationStatus string
+
+// VerificationPage defines model for VerificationPage.
+type VerificationPage struct {
+	Items []Verification `json:"items"`
+
+	// NextCursor Cursor of the next page; empty at the end.
+	NextCursor NextCursor `json:"next_cursor"`
+}
 
 // VerifyDistinct From what the verifier has to be another than every author of the work: `agent`, the default; `model`, another agent that runs another model; `provider`, one that runs models of another provider. With `model` and `provider` an agent that does not say its own verifies nothing.
 type VerifyDistinct string
@@ -5667,6 +5768,13 @@ type ListJobLogsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListVerificationsParams defines parameters for ListVerifications.
+type ListVerificationsParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ReadMessagesParams defines parameters for ReadMessages.
@@ -7212,6 +7320,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 	UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListVerifications The verifications of a job's work with their verdicts, newest first.
+	//
+	// Corresponds with GET /jobs/{job}/verifications (the `ListVerifications` operationId).
+	ListVerifications(ctx context.Context, job JobPath, params *ListVerificationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetNotifications What the person of the token is told of in the workspace, where and when.
 	//
@@ -10084,6 +10197,21 @@ func (c *caller) UnblockJobWithBody(ctx context.Context, job JobPath, contentTyp
 // Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 func (c *caller) UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUnblockJobRequest(c.Server, job, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListVerifications The verifications of a job's work with their verdicts, newest first.
+//
+// Corresponds with GET /jobs/{job}/verifications (the `ListVerifications` operationId).
+func (c *caller) ListVerifications(ctx context.Context, job JobPath, params *ListVerificationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListVerificationsRequest(c.Server, job, params)
 	if err != nil {
 		return nil, err
 	}
@@ -16047,6 +16175,79 @@ func NewUnblockJobRequestWithBody(server string, job JobPath, contentType string
 	return req, nil
 }
 
+// NewListVerificationsRequest constructs an http.Request for the ListVerifications method
+func NewListVerificationsRequest(server string, job JobPath, params *ListVerificationsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/verifications", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetNotificationsRequest constructs an http.Request for the GetNotifications method
 func NewGetNotificationsRequest(server string) (*http.Request, error) {
 	var err error
@@ -19601,6 +19802,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 	UnblockJobWithResponse(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*UnblockJobResponse, error)
+
+	// ListVerificationsWithResponse The verifications of a job's work with their verdicts, newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{job}/verifications (the `ListVerifications` operationId).
+	ListVerificationsWithResponse(ctx context.Context, job JobPath, params *ListVerificationsParams, reqEditors ...RequestEditorFn) (*ListVerificationsResponse, error)
 
 	// GetNotificationsWithResponse What the person of the token is told of in the workspace, where and when.
 	//
@@ -25664,6 +25872,62 @@ func (r UnblockJobResponse) ContentType() string {
 	return ""
 }
 
+// ListVerificationsResponseDefaultHeaders the declared response headers of an HTTP default response for ListVerifications
+type ListVerificationsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListVerificationsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *VerificationPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListVerificationsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListVerificationsResponse) GetJSON200() *VerificationPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListVerificationsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListVerificationsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListVerificationsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListVerificationsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListVerificationsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetNotificationsResponseDefaultHeaders the declared response headers of an HTTP default response for GetNotifications
 type GetNotificationsResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -30406,6 +30670,19 @@ func (c *ClientWithResponses) UnblockJobWithResponse(ctx context.Context, job Jo
 		return nil, err
 	}
 	return ParseUnblockJobResponse(rsp)
+}
+
+// ListVerificationsWithResponse The verifications of a job's work with their verdicts, newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{job}/verifications (the `ListVerifications` operationId).
+func (c *ClientWithResponses) ListVerificationsWithResponse(ctx context.Context, job JobPath, params *ListVerificationsParams, reqEditors ...RequestEditorFn) (*ListVerificationsResponse, error) {
+	rsp, err := c.ListVerifications(ctx, job, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListVerificationsResponse(rsp)
 }
 
 // GetNotificationsWithResponse What the person of the token is told of in the workspace, where and when.
@@ -36629,6 +36906,59 @@ func ParseUnblockJobResponse(rsp *http.Response) (*UnblockJobResponse, error) {
 	switch {
 	case true:
 		var headers UnblockJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListVerificationsResponse parses an HTTP response from a ListVerificationsWithResponse call
+func ParseListVerificationsResponse(rsp *http.Response) (*ListVerificationsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListVerificationsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest VerificationPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListVerificationsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -113,6 +113,7 @@ func jobInputs(n *named) map[string]worst {
 		"unlinkJob":         send("a link each", "DELETE", "/jobs/"+n.wide+"/dependencies/{job}", ``),
 		"listJobLogs":       get("200 of 20,000 lines", "/jobs/"+n.leases[0].key+"/logs?limit=200"),
 		"listDecisions":     get("none", "/jobs/{job}/decisions"),
+		"listVerifications": get("none", "/jobs/{job}/verifications"),
 		"listAttempts":      get("200 attempts", "/jobs/{job}/attempts?limit=200"),
 		"listJobEvents":     get("200 events", "/jobs/"+n.wide+"/events?limit=200"),
 		"listJobCollisions": get("job with 100 dependencies", "/jobs/"+n.wide+"/collisions"),

@@ -8,7 +8,6 @@ package dbsqlc
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -257,63 +256,6 @@ func (q *Queries) JobVerifyOf(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.Acceptance,
 			&i.IsDecided,
 			&i.Rounds,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const jobVerifyOfWork = `-- name: JobVerifyOfWork :many
-SELECT m.verify_job_id, own.key, own.status, own.last_error, own.created_at, m.verdict, m.agent AS said_by, m.sent_back, m.decided_at,
-    coalesce(l.agent, '')::text AS agent, coalesce(l.factory, '')::text AS factory, l.claimed_at
-FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
-LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
-WHERE m.workspace_id = $1 AND m.job_id = $2::uuid AND m.epoch = $3
-`
-
-type JobVerifyOfWorkRow struct {
-	VerifyJobID uuid.UUID
-	Key         string
-	Status      string
-	LastError   string
-	CreatedAt   time.Time
-	Verdict     string
-	SaidBy      string
-	SentBack    bool
-	DecidedAt   *time.Time
-	Agent       string
-	Factory     string
-	ClaimedAt   *time.Time
-}
-
-// The verification of the attempt that handed a job's work in, if there is one, with whoever works on it.
-func (q *Queries) JobVerifyOfWork(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, epoch int64) ([]JobVerifyOfWorkRow, error) {
-	rows, err := db.Query(ctx, jobVerifyOfWork, workspaceID, jobID, epoch)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []JobVerifyOfWorkRow{}
-	for rows.Next() {
-		var i JobVerifyOfWorkRow
-		if err := rows.Scan(
-			&i.VerifyJobID,
-			&i.Key,
-			&i.Status,
-			&i.LastError,
-			&i.CreatedAt,
-			&i.Verdict,
-			&i.SaidBy,
-			&i.SentBack,
-			&i.DecidedAt,
-			&i.Agent,
-			&i.Factory,
-			&i.ClaimedAt,
 		); err != nil {
 			return nil, err
 		}

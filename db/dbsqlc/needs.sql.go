@@ -20,10 +20,17 @@ SELECT
         ) b WHERE b.question <> '' AND b.answer = '' LIMIT $3
     ) q)::int AS questions,
     (SELECT count(*) FROM (
-        SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.status = 'in_review' LIMIT $3
+        SELECT 1 FROM (
+            SELECT j.id, j.epoch FROM job j WHERE j.workspace_id = $1 AND j.status = 'in_review' LIMIT $4
+        ) r WHERE NOT coalesce((
+            SELECT true FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
+            WHERE m.workspace_id = $1 AND m.job_id = r.id AND m.epoch = r.epoch AND m.decided_at IS NULL
+                AND own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+                AND NOT (own.status = 'ready' AND own.lane_id = ANY($5::bigint[])) LIMIT 1), false)
+        LIMIT $3
     ) r)::int AS reviews,
     (SELECT count(*) FROM (
-        SELECT 1 FROM unnest($4::bigint[]) AS l(lane_id)
+        SELECT 1 FROM unnest($6::bigint[]) AS l(lane_id)
         CROSS JOIN LATERAL (
             SELECT 1 FROM job_ready r WHERE r.workspace_id = $1 AND r.lane_id = l.lane_id
             ORDER BY r.priority DESC, r.place, r.tie_break LIMIT $3
@@ -35,6 +42,15 @@ SELECT
     ) f)::int AS failed
 `
 
+type NeedsCountParams struct {
+	WorkspaceID uuid.UUID
+	MaxScan     int
+	MaxRows     int
+	MaxReviews  int
+	VerifyLanes []int64
+	Lanes       []int64
+}
+
 type NeedsCountRow struct {
 	Questions  int
 	Reviews    int
@@ -42,13 +58,15 @@ type NeedsCountRow struct {
 	Failed     int
 }
 
-// How many jobs of each kind wait for a person, each counted up to a limit.
-func (q *Queries) NeedsCount(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxScan int, maxRows int, lanes []int64) (NeedsCountRow, error) {
+// How many jobs of each kind wait for a person, each counted up to a limit, by the rules of NeedsList.
+func (q *Queries) NeedsCount(ctx context.Context, db DBTX, arg NeedsCountParams) (NeedsCountRow, error) {
 	row := db.QueryRow(ctx, needsCount,
-		workspaceID,
-		maxScan,
-		maxRows,
-		lanes,
+		arg.WorkspaceID,
+		arg.MaxScan,
+		arg.MaxRows,
+		arg.MaxReviews,
+		arg.VerifyLanes,
+		arg.Lanes,
 	)
 	var i NeedsCountRow
 	err := row.Scan(
@@ -68,15 +86,22 @@ SELECT n.kind::text AS kind, n.id::uuid AS id FROM (
         ORDER BY j.priority DESC, j.status_at, j.id LIMIT $2
     ) b WHERE b.question <> '' AND b.answer = '' ORDER BY b.status_at, b.id LIMIT $3)
     UNION ALL
-    (SELECT 'review', o.id, o.status_at FROM unnest(ARRAY[$4::text]) AS s(status)
+    (SELECT 'review', r.id, r.status_at FROM unnest(ARRAY[$4::text]) AS s(status)
     CROSS JOIN LATERAL (
-        SELECT j.id, j.status_at FROM job j
-        WHERE j.workspace_id = $1 AND j.status = s.status AND j.status IN ('in_review', 'approved')
-        ORDER BY j.status_at, j.id LIMIT $3
-    ) o)
+        SELECT o.id, o.status_at FROM (
+            SELECT j.id, j.status_at, j.epoch FROM job j
+            WHERE j.workspace_id = $1 AND j.status = s.status AND j.status IN ('in_review', 'approved')
+            ORDER BY j.status_at, j.id LIMIT $5
+        ) o WHERE NOT coalesce((
+            SELECT true FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
+            WHERE m.workspace_id = $1 AND m.job_id = o.id AND m.epoch = o.epoch AND m.decided_at IS NULL
+                AND own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+                AND NOT (own.status = 'ready' AND own.lane_id = ANY($6::bigint[])) LIMIT 1), false)
+        ORDER BY o.status_at, o.id LIMIT $3
+    ) r)
     UNION ALL
     (SELECT 'unroutable', u.job_id, u.ready_at FROM (
-        SELECT c.job_id, c.ready_at FROM unnest($5::bigint[]) AS l(lane_id)
+        SELECT c.job_id, c.ready_at FROM unnest($7::bigint[]) AS l(lane_id)
         CROSS JOIN LATERAL (
             SELECT r.job_id, r.ready_at FROM job_ready r
             WHERE r.workspace_id = $1 AND r.lane_id = l.lane_id
@@ -95,6 +120,8 @@ type NeedsListParams struct {
 	MaxScan     int
 	MaxRows     int
 	InReview    string
+	MaxReviews  int
+	VerifyLanes []int64
 	Lanes       []int64
 }
 
@@ -106,13 +133,17 @@ type NeedsListRow struct {
 // What waits for a person, the oldest of each kind first. The first max_scan jobs
 // that are blocked are looked at for questions. The status in review is no constant:
 // otherwise job_in_review would serve, and a sort. Jobs of the system that failed wait for
-// nobody: what they were for does.
+// nobody: what they were for does. Nor does work in review, as far as the first max_reviews are looked
+// at, while somebody verifies it or may: while its verify job is neither over nor ready in a lane that
+// nobody serves. The EXISTS has a limit: otherwise it would be hashed, from the whole table.
 func (q *Queries) NeedsList(ctx context.Context, db DBTX, arg NeedsListParams) ([]NeedsListRow, error) {
 	rows, err := db.Query(ctx, needsList,
 		arg.WorkspaceID,
 		arg.MaxScan,
 		arg.MaxRows,
 		arg.InReview,
+		arg.MaxReviews,
+		arg.VerifyLanes,
 		arg.Lanes,
 	)
 	if err != nil {

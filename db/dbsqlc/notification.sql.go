@@ -144,7 +144,12 @@ WITH found AS (
     SELECT n.job_id FROM notification n WHERE n.workspace_id = $1 AND n.closed_at IS NULL AND n.job_id IS NOT NULL
 )
 SELECT j.id, j.key, j.title, j.status, j.status_at, j.status_by, j.status_by_id, j.version, j.epoch, j.question, j.last_error,
-    (j.status = 'blocked' AND j.question <> '' AND j.answer = '')::boolean AS asks
+    (j.status = 'blocked' AND j.question <> '' AND j.answer = '')::boolean AS asks,
+    (j.status = 'in_review' AND coalesce((
+        SELECT true FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
+        WHERE m.workspace_id = j.workspace_id AND m.job_id = j.id AND m.epoch = j.epoch AND m.decided_at IS NULL
+            AND own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+            AND NOT (own.status = 'ready' AND own.ready_at <= now() - interval '10 minutes') LIMIT 1), false))::boolean AS verifying
 FROM found f JOIN job j ON j.workspace_id = $1 AND j.id = f.id
 WHERE j.kind NOT IN ('merge', 'verify')
 ORDER BY j.status_at, j.id
@@ -163,10 +168,12 @@ type NotificationJobsRow struct {
 	Question   string
 	LastError  string
 	Asks       bool
+	Verifying  bool
 }
 
 // The jobs that wait for a person: the newest of each kind, and those that somebody was told of. The
-// rules are those of NeedsList.
+// rules are those of NeedsList, but that nobody knows the fleet here: work that is to be verified waits for
+// a person once its verify job was ready for ten minutes.
 func (q *Queries) NotificationJobs(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int, maxScan int) ([]NotificationJobsRow, error) {
 	rows, err := db.Query(ctx, notificationJobs, workspaceID, maxRows, maxScan)
 	if err != nil {
@@ -189,6 +196,7 @@ func (q *Queries) NotificationJobs(ctx context.Context, db DBTX, workspaceID uui
 			&i.Question,
 			&i.LastError,
 			&i.Asks,
+			&i.Verifying,
 		); err != nil {
 			return nil, err
 		}

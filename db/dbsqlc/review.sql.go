@@ -72,20 +72,32 @@ func (q *Queries) JobTalk(ctx context.Context, db DBTX, workspaceID uuid.UUID, j
 
 const reviewCount = `-- name: ReviewCount :one
 SELECT count(*)::int AS jobs FROM (
-    SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.status = 'in_review' LIMIT $2
+    SELECT 1 FROM (
+        SELECT j.id, j.epoch FROM job j WHERE j.workspace_id = $1 AND j.status = 'in_review' LIMIT $2
+    ) r WHERE NOT coalesce((
+        SELECT true FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
+        WHERE m.workspace_id = $1 AND m.job_id = r.id AND m.epoch = r.epoch AND m.decided_at IS NULL
+            AND own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+            AND NOT (own.status = 'ready' AND own.lane_id = ANY($3::bigint[])) LIMIT 1), false)
+    LIMIT $4
 ) capped
 `
 
-// How many jobs wait for a review, counted up to a limit.
-func (q *Queries) ReviewCount(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) (int, error) {
-	row := db.QueryRow(ctx, reviewCount, workspaceID, maxRows)
+// How many jobs wait for a person's review, counted up to a limit, by the rule of NeedsList.
+func (q *Queries) ReviewCount(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxReviews int, verifyLanes []int64, maxRows int) (int, error) {
+	row := db.QueryRow(ctx, reviewCount,
+		workspaceID,
+		maxReviews,
+		verifyLanes,
+		maxRows,
+	)
 	var jobs int
 	err := row.Scan(&jobs)
 	return jobs, err
 }
 
 const reviewQueue = `-- name: ReviewQueue :many
-SELECT j.id, j.key, j.title, j.repo, p.name AS product, j.priority, j.status, j.status_at,
+SELECT j.id, j.key, j.title, j.repo, p.name AS product, j.priority, j.status, j.status_at, j.epoch, p.verify_mode,
     (CASE WHEN pg_column_size(j.result) <= $1::int THEN j.result END)::jsonb AS result,
     coalesce((SELECT a.agent FROM attempt a WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch <= j.epoch
         ORDER BY a.epoch DESC LIMIT 1), '')::text AS agent
@@ -110,16 +122,18 @@ type ReviewQueueParams struct {
 }
 
 type ReviewQueueRow struct {
-	ID       uuid.UUID
-	Key      string
-	Title    string
-	Repo     string
-	Product  string
-	Priority int
-	Status   string
-	StatusAt time.Time
-	Result   json.RawMessage
-	Agent    string
+	ID         uuid.UUID
+	Key        string
+	Title      string
+	Repo       string
+	Product    string
+	Priority   int
+	Status     string
+	StatusAt   time.Time
+	Epoch      int64
+	VerifyMode string
+	Result     json.RawMessage
+	Agent      string
 }
 
 // One page of the jobs in a status of the review, the oldest first, each with its
@@ -151,6 +165,8 @@ func (q *Queries) ReviewQueue(ctx context.Context, db DBTX, arg ReviewQueueParam
 			&i.Priority,
 			&i.Status,
 			&i.StatusAt,
+			&i.Epoch,
+			&i.VerifyMode,
 			&i.Result,
 			&i.Agent,
 		); err != nil {

@@ -78,14 +78,6 @@ WHERE m.workspace_id = @workspace_id AND m.verify_job_id = @verify_job_id AND m.
     AND NOT EXISTS (SELECT FROM job_verify o WHERE o.workspace_id = m.workspace_id AND o.job_id = m.job_id AND o.commit = m.commit
         AND o.verdict <> '');
 
--- name: JobVerifyOfWork :many
--- The verification of the attempt that handed a job's work in, if there is one, with whoever works on it.
-SELECT m.verify_job_id, own.key, own.status, own.last_error, own.created_at, m.verdict, m.agent AS said_by, m.sent_back, m.decided_at,
-    coalesce(l.agent, '')::text AS agent, coalesce(l.factory, '')::text AS factory, l.claimed_at
-FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
-LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
-WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id::uuid AND m.epoch = @epoch;
-
 -- name: JobRejectedByPersons :one
 -- Whether people have sent work of a job back: more often than verifiers have.
 SELECT ((SELECT count(*) FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = @job_id::uuid AND a.outcome = 'rejected')

@@ -3,7 +3,7 @@
 -- last attempt. A result that is stored in more than max_result bytes is left out:
 -- a list shows a few numbers of it. The page is cut before anything is joined,
 -- and the status is no constant: otherwise job_in_review would serve, and a sort.
-SELECT j.id, j.key, j.title, j.repo, p.name AS product, j.priority, j.status, j.status_at,
+SELECT j.id, j.key, j.title, j.repo, p.name AS product, j.priority, j.status, j.status_at, j.epoch, p.verify_mode,
     (CASE WHEN pg_column_size(j.result) <= @max_result::int THEN j.result END)::jsonb AS result,
     coalesce((SELECT a.agent FROM attempt a WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch <= j.epoch
         ORDER BY a.epoch DESC LIMIT 1), '')::text AS agent
@@ -18,9 +18,16 @@ JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
 ORDER BY j.status_at, j.id LIMIT @max_rows;
 
 -- name: ReviewCount :one
--- How many jobs wait for a review, counted up to a limit.
+-- How many jobs wait for a person's review, counted up to a limit, by the rule of NeedsList.
 SELECT count(*)::int AS jobs FROM (
-    SELECT 1 FROM job j WHERE j.workspace_id = @workspace_id AND j.status = 'in_review' LIMIT @max_rows
+    SELECT 1 FROM (
+        SELECT j.id, j.epoch FROM job j WHERE j.workspace_id = @workspace_id AND j.status = 'in_review' LIMIT @max_reviews
+    ) r WHERE NOT coalesce((
+        SELECT true FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
+        WHERE m.workspace_id = @workspace_id AND m.job_id = r.id AND m.epoch = r.epoch AND m.decided_at IS NULL
+            AND own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+            AND NOT (own.status = 'ready' AND own.lane_id = ANY(@verify_lanes::bigint[])) LIMIT 1), false)
+    LIMIT @max_rows
 ) capped;
 
 -- name: JobTalk :many

@@ -107,6 +107,7 @@ type (
 	ListJobsParams                     = api.ListJobsParams
 	ListProductsParams                 = api.ListProductsParams
 	ListUsageEntriesParams             = api.ListUsageEntriesParams
+	ListVerificationsParams            = api.ListVerificationsParams
 	ListWebhookDeliveriesParams        = api.ListWebhookDeliveriesParams
 	LiveServer                         = api.LiveServer
 	LogLoss                            = api.LogLoss
@@ -217,6 +218,10 @@ type (
 	UsageResult                        = api.UsageResult
 	UsageResultStatus                  = api.UsageResultStatus
 	UsageResults                       = api.UsageResults
+	VerdictCriterion                   = api.VerdictCriterion
+	VerdictFinding                     = api.VerdictFinding
+	Verification                       = api.Verification
+	VerificationPage                   = api.VerificationPage
 	Version                            = api.Version
 	Webhook                            = api.Webhook
 	WebhookDelivery                    = api.WebhookDelivery
@@ -235,4 +240,7 @@ const (
 	FactoryStateEnded        = api.FactoryStateEnded
 	FactoryStateLive         = api.FactoryStateLive
 	UsageResultStatusRefused = api.UsageResultStatusRefused
+	VerificationClosed       = api.VerificationClosed
+	VerificationOpen         = api.VerificationOpen
+	VerificationSaid         = api.VerificationSaid
 )

@@ -315,6 +315,9 @@ type ServerInterface interface {
 	// UnblockJob Lets a blocked job go on.
 	// (POST /jobs/{job}/unblock)
 	UnblockJob(ctx echo.Context, job JobPath) error
+	// ListVerifications The verifications of a job's work with their verdicts, newest first.
+	// (GET /jobs/{job}/verifications)
+	ListVerifications(ctx echo.Context, job JobPath, params ListVerificationsParams) error
 	// GetNotifications What the person of the token is told of in the workspace, where and when.
 	// (GET /me/notifications)
 	GetNotifications(ctx echo.Context) error
@@ -2361,6 +2364,38 @@ func (w *ServerInterfaceWrapper) UnblockJob(ctx echo.Context) error {
 	return err
 }
 
+// ListVerifications converts echo context to params.
+func (w *ServerInterfaceWrapper) ListVerifications(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListVerificationsParams
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListVerifications(ctx, job, params)
+	return err
+}
+
 // GetNotifications converts echo context to params.
 func (w *ServerInterfaceWrapper) GetNotifications(ctx echo.Context) error {
 	var err error
@@ -3391,6 +3426,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/jobs/:job/dependencies/:dep", wrapper.UnlinkJob, options.OperationMiddlewares["unlinkJob"]...)
 	router.GET(options.BaseURL+"/jobs/:job/logs", wrapper.ListJobLogs, options.OperationMiddlewares["listJobLogs"]...)
 	router.GET(options.BaseURL+"/jobs/:job/attempts", wrapper.ListAttempts, options.OperationMiddlewares["listAttempts"]...)
+	router.GET(options.BaseURL+"/jobs/:job/verifications", wrapper.ListVerifications, options.OperationMiddlewares["listVerifications"]...)
 	router.GET(options.BaseURL+"/jobs/:job/decisions", wrapper.ListDecisions, options.OperationMiddlewares["listDecisions"]...)
 	router.GET(options.BaseURL+"/jobs/:job/events", wrapper.ListJobEvents, options.OperationMiddlewares["listJobEvents"]...)
 	router.GET(options.BaseURL+"/jobs/:job/explanation", wrapper.ExplainJob, options.OperationMiddlewares["explainJob"]...)
@@ -8331,6 +8367,53 @@ func (response UnblockJobdefaultApplicationProblemPlusJSONResponse) VisitUnblock
 	return err
 }
 
+type ListVerificationsRequestObject struct {
+	Job    JobPath `json:"job"`
+	Params ListVerificationsParams
+}
+
+type ListVerificationsResponseObject interface {
+	VisitListVerificationsResponse(w http.ResponseWriter) error
+}
+
+type ListVerifications200JSONResponse VerificationPage
+
+func (response ListVerifications200JSONResponse) VisitListVerificationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListVerificationsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListVerificationsdefaultApplicationProblemPlusJSONResponse) VisitListVerificationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetNotificationsRequestObject struct {
 }
 
@@ -11097,6 +11180,9 @@ type StrictServerInterface interface {
 	// UnblockJob Lets a blocked job go on.
 	// (POST /jobs/{job}/unblock)
 	UnblockJob(ctx context.Context, request UnblockJobRequestObject) (UnblockJobResponseObject, error)
+	// ListVerifications The verifications of a job's work with their verdicts, newest first.
+	// (GET /jobs/{job}/verifications)
+	ListVerifications(ctx context.Context, request ListVerificationsRequestObject) (ListVerificationsResponseObject, error)
 	// GetNotifications What the person of the token is told of in the workspace, where and when.
 	// (GET /me/notifications)
 	GetNotifications(ctx context.Context, request GetNotificationsRequestObject) (GetNotificationsResponseObject, error)
@@ -14862,6 +14948,32 @@ func (sh *strictHandler) UnblockJob(ctx echo.Context, job JobPath) error {
 		return err
 	} else if validResponse, ok := response.(UnblockJobResponseObject); ok {
 		return validResponse.VisitUnblockJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListVerifications operation middleware
+func (sh *strictHandler) ListVerifications(ctx echo.Context, job JobPath, params ListVerificationsParams) error {
+	var request ListVerificationsRequestObject
+
+	request.Job = job
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListVerifications(ctx.Request().Context(), request.(ListVerificationsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListVerifications")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListVerificationsResponseObject); ok {
+		return validResponse.VisitListVerificationsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -26,7 +26,7 @@ var permissions = map[tenancy.Permission][]string{
 		"GET /budgets", "GET /budgets/{budget}", "GET /budgets/{budget}/ledger", "GET /budgets/{budget}/series",
 		"GET /events", "GET /events/stream", "GET /factories", "GET /factories/{factory}", "GET /jobs",
 		"GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/collisions", "GET /jobs/{job}/decisions", "GET /jobs/{job}/dependencies", "GET /jobs/{job}/estimate", "GET /jobs/{job}/events",
-		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /messages", "GET /messages/search", "GET /messages/threads/{thread}",
+		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /jobs/{job}/verifications", "GET /messages", "GET /messages/search", "GET /messages/threads/{thread}",
 		"GET /messages/{message}", "GET /pools", "GET /pools/{pool}", "GET /pools/{pool}/demand", "GET /pools/{pool}/history", "GET /prices", "GET /prices/models", "GET /products", "GET /products/{product}", "GET /search/jobs", "GET /stats", "GET /stop",
 		"GET /usage", "GET /usage/entries", "HEAD /blobs/{blob}", "POST /branches/ended", "POST /estimates", "POST /messages/ack", "POST /messages/nack", "POST /routability"},
 	tenancy.AnswerQuestions: {"POST /jobs/{job}/answer"},

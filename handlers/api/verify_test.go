@@ -152,3 +152,53 @@ func TestTheExplanationSaysWhoVerifies(t *testing.T) {
 }
 
 func raw(text string) json.RawMessage { return json.RawMessage(text) }
+
+// The verifications of a job are listed with their rounds, who gave them, what they say and what they cost.
+func TestTheVerificationsOfAJobAreListed(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	ada, bob := w.verified(nil)
+	key := w.job("Work", object{"repo": "atlas", "acceptance": []string{"It works."}})
+	list := func(query string) answer { return w.as(bob, "GET", "/jobs/"+key+"/verifications"+query, nil).want(200) }
+	if l := list(""); l.count("items") != 0 || l.text("next_cursor") != "" {
+		t.Errorf("of work that nobody handed in there are %s", l.raw)
+	}
+	w.as(ada, "POST", "/fleet/complete", merge(w.claim(ada), object{"commit": "abc1234", "branch": "fleet/x"})).want(200)
+	if l := list(""); l.text("items", 0, "status") != "open" || l.text("items", 0, "agent") != "" || l.at("items", 0, "since") != nil {
+		t.Errorf("before anybody begins there are %s", l.raw)
+	}
+	held := w.claim(bob)
+	if l := list(""); l.text("items", 0, "status") != "open" || l.text("items", 0, "agent") != "bob" || l.text("items", 0, "factory") != "desk" {
+		t.Errorf("while bob verifies there are %s", l.raw)
+	}
+	w.as(bob, "POST", "/fleet/usage", merge(held, object{"entries": []object{{"id": "1", "provider": "p", "model": "m", "input_tokens": 5, "output_tokens": 1, "cost_usd": "0.5", "at": "2026-11-01T00:00:00Z"}}})).want(200)
+	says := `{"verdict": "changes", "criteria": [{"text": "It works.", "met": "no", "evidence": "It panics."}], "findings": [{"path": "a.go", "line": 7, "severity": "blocker", "text": "It divides by zero."}]}`
+	w.as(bob, "POST", "/fleet/complete", merge(held, object{"result": raw(says)})).want(200)
+	w.as(ada, "POST", "/fleet/complete", merge(w.claim(ada), object{"commit": "def5678"})).want(200)
+	l := list("")
+	for field, want := range map[string]string{"status": "verdict", "verdict": "changes", "commit": "abc1234", "branch": "fleet/x", "agent": "bob", "cost_usd": "0.500000000", "job": held["job"].(string)} {
+		if got := l.text("items", 1, field); got != want {
+			t.Errorf("the first one says %s %q, not %q", field, got, want)
+		}
+	}
+	if l.number("items", 1, "round") != 1 || l.number("items", 0, "round") != 2 || l.number("items", 0, "rounds") != 3 || l.number("items", 1, "attempt") != 1 ||
+		l.text("items", 1, "criteria", 0, "evidence") != "It panics." || l.text("items", 1, "findings", 0, "path") != "a.go" || l.number("items", 1, "findings", 0, "line") != 7 {
+		t.Errorf("there are %s", l.raw)
+	}
+	first := list("?limit=1")
+	if first.count("items") != 1 || first.text("items", 0, "commit") != "def5678" {
+		t.Errorf("the first page is %s", first.raw)
+	}
+	if rest := list("?limit=1&cursor=" + first.text("next_cursor")); rest.count("items") != 1 || rest.text("items", 0, "commit") != "abc1234" || rest.text("next_cursor") != "" {
+		t.Errorf("the next page is %s", rest.raw)
+	}
+	// One that ends without a verdict is closed.
+	w.as(w.owner, "POST", "/jobs/"+l.text("items", 0, "job")+"/cancel", object{"reason": "no"}).want(200)
+	if l := list(""); l.text("items", 0, "status") != "closed" || l.text("items", 0, "verdict") != "" {
+		t.Errorf("cancelled it is %s", l.raw)
+	}
+	w.as(w.owner, "GET", "/jobs/FB-404/verifications", nil).want(404).refused(fault.NotFound)
+	w.as(w.owner, "GET", "/jobs/"+key+"/verifications?cursor=x", nil).want(422).refused(fault.Validation, "cursor")
+	w.as(w.owner, "GET", "/jobs/"+key+"/verifications?limit=21", nil).want(422)
+	w.as(w.enrolment, "GET", "/jobs/"+key+"/verifications", nil).want(403).refused(fault.Forbidden)
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	view "github.com/fleetboard/fleetboard/views/board"
+	viewparts "github.com/fleetboard/fleetboard/views/jobparts"
 	"github.com/fleetboard/fleetboard/views/links"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
@@ -44,6 +45,7 @@ func (l boardView) card(c screens.Card) view.Card {
 		m.Reason = reason.Model(j, c.Why, l.now)
 		l.setWaitLine(&m, j, c.Why)
 	}
+	l.verified(&m, c)
 	cost(&m, c.Spent)
 	if j.LostCount > 0 && !j.Status.Finished() {
 		m.Lost = "lost " + strconv.Itoa(j.LostCount) + "×"
@@ -159,6 +161,17 @@ func reviewed(m *view.Card, j jobs.Job) {
 	}
 	if m.Files+m.Added != "" {
 		m.Reason = nil // the size says what waits
+	}
+}
+
+// verified fills in how far the verification of a job's work is, or what a verify job verifies.
+func (l boardView) verified(m *view.Card, c screens.Card) {
+	switch {
+	case c.Verified != nil:
+		m.Verified, m.Reason = jobparts.VerifiedLine(*c.Verified, l.now), nil
+		m.FootLate = m.FootLate && !c.Verified.IsOpen()
+	case c.Job.Verifies != "" && !c.Job.Status.Finished():
+		m.Verified = &viewparts.Reason{Icon: "eye", Text: ui.Say(ui.T("Verifies "), ui.Link(c.Job.Verifies, links.Job(c.Job.Verifies)))}
 	}
 }
 

@@ -81,6 +81,9 @@ func (r *liveJob) note(sheet pageData) {
 	if sheet.Merge.Key != "" {
 		r.near[sheet.Merge.Key] = true
 	}
+	for _, round := range sheet.Rounds {
+		r.near[round.Key] = true
+	}
 }
 
 // Listen notifies of messages.

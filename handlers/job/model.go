@@ -46,7 +46,9 @@ func (s pageData) model() view.Job {
 		Meta: s.meta(), Created: ui.Day(j.CreatedAt), CreatedBy: j.CreatedBy, MoveURL: links.JobMove(j.Key),
 		Strip: s.strip(changes), Changes: changes, Why: s.reason(),
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(), Thread: s.thread(),
-		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.Graph), Links: listLinks(s.Graph, j.Key, s.canWrite),
+		Acceptance: jobparts.JudgedCriteria(j, s.canWrite, s.Rounds),
+		Verified:   jobparts.Verification(j, s.Rounds, s.MoreRounds, s.now),
+		Graph:      graphModel(s.Graph), Links: listLinks(s.Graph, j.Key, s.canWrite),
 		Needs: s.needs(), Money: s.money(), Limits: s.limits(), Inputs: inputsModel(j),
 		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(), Ended: s.ended(),
 		Placement: s.placement(),
@@ -119,6 +121,9 @@ func (s pageData) meta() []ui.Sentence {
 	if n := len(s.Attempts); n > 1 {
 		list = append(list, ui.Text(web.Nth(n)+" attempt"))
 	}
+	if j.Verifies != "" {
+		list = append(list, ui.Say(ui.T("verifies "), ui.Link(j.Verifies, links.Job(j.Verifies))))
+	}
 	return list
 }
 
@@ -168,6 +173,9 @@ func (s pageData) money() []view.Fact {
 		spent = "nothing yet"
 	}
 	facts := []view.Fact{{Name: "Spent", Text: ui.Text(spent)}}
+	if s.Used.Verified {
+		facts = append(facts, view.Fact{Name: "Verifying it", Text: ui.Text(s.Used.Verify.String() + " beside that")})
+	}
 	for i, m := range s.Models {
 		fact := view.Fact{Text: ui.Say(ui.Link(m.Model, links.UsagePage(links.UsageView{Filter: map[string][]string{
 			"job": {s.job.Key}, "model": {m.Model}}})), ui.T(" "+usageparts.Cost(m.Usage)+", "+usageparts.Tokens(m.Tokens())+" tokens"))}

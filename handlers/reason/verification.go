@@ -25,7 +25,8 @@ func (s subject) verification() ui.Sentence {
 	case screens.VerificationWaits:
 		return append(ui.Say(ui.T("Waits for an agent to verify it since "), s.at(*s.why.Since)), in...)
 	case screens.VerificationNobody:
-		return append(append(ui.Text("Nobody may verify it"), in...), ui.T(": "+s.keptAway()+"; decide without it, or start another agent"))
+		text := append(ui.Text("Nobody may verify it"), in...)
+		return append(text, ui.T(": "+s.describeAway()+"; decide without it, or start another agent"))
 	case screens.VerificationHeld:
 		return append(ui.Text("Its verification waits"), in...)
 	case screens.VerificationSaid:
@@ -57,8 +58,8 @@ func (s subject) verdict() string {
 	return who + " is not sure"
 }
 
-// keptAway says what keeps those from verifying that come nearest.
-func (s subject) keptAway() string {
+// describeAway says what keeps those from verifying that come nearest.
+func (s subject) describeAway() string {
 	var away, lacks []string
 	for _, need := range s.why.Missing {
 		if why := distinct.Explain(need); why != "" {

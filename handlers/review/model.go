@@ -33,12 +33,14 @@ type reviewedJob struct {
 	job      jobs.Job
 	attempts []attempts.Attempt // newest first
 	since    []eventlog.Event   // newest first, where it has moved since its link was sent
+	rounds   []screens.Round    // the verifications of its work, newest first
+	more     bool               // there are older ones
 	talk     []eventlog.Event   // what agents and people said to one another, newest first
 }
 
 // all returns the listed jobs in the order in which they are gone through.
 func (s pageData) all() []screens.Handed {
-	return slices.Concat(s.queue.InReview, s.queue.Approved)
+	return slices.Concat(s.queue.InReview, s.queue.Verified, s.queue.Approved)
 }
 
 // shown returns the place in the list of the job that is shown, -1 where it is not
@@ -69,7 +71,8 @@ func (s pageData) next() string {
 
 func (s pageData) model() view.Review {
 	list, at := s.all(), s.shown()
-	m := view.Review{Count: reviewWords(s.queue.Count), Queue: s.items(s.queue.InReview), Approved: s.items(s.queue.Approved)}
+	m := view.Review{Count: reviewWords(s.queue.Count), Queue: s.items(s.queue.InReview), Verified: s.items(s.queue.Verified),
+		Approved: s.items(s.queue.Approved)}
 	if s.queue.Next != "" {
 		m.NextURL = links.ReviewJob("", s.queue.Next)
 	}
@@ -121,6 +124,10 @@ func (s pageData) items(list []screens.Handed) []view.Item {
 		if h.Product != jobs.DefaultProduct {
 			items[i].Product = h.Product
 		}
+		if p := h.Verified; p != nil && h.Status == jobs.InReview {
+			items[i].Verdict = jobparts.VerifiedLine(*p, s.now).Text.String()
+			items[i].Late = items[i].Late && !p.IsOpen()
+		}
 		if c := jobparts.ParseChanges(h.Result); c != nil && c.Counted {
 			items[i].Counted, items[i].Added, items[i].Deleted = true, c.Added, c.Deleted
 		}
@@ -134,8 +141,12 @@ func (s pageData) decided() *view.Job {
 	r := jobparts.ReadResult(j)
 	m := &view.Job{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: j.Status, Meta: s.meta(),
 		Sent: s.sent(), Body: ui.Markdown(j.Body), Changes: jobparts.ParseChanges(j.Result), Findings: parseFindings(j.Result),
-		Acceptance: jobparts.Criteria(j, s.canWrite), Commit: jobparts.ShortCommit(r.Commit), Head: r.Commit, Branch: r.Branch,
+		Acceptance: jobparts.JudgedCriteria(j, s.canWrite, s.job.rounds), Commit: jobparts.ShortCommit(r.Commit),
+		Head: r.Commit, Branch: r.Branch,
 		Epoch: strconv.FormatInt(j.Epoch, 10), CanWrite: s.canWrite}
+	if m.Verified = jobparts.Verification(j, s.job.rounds, s.job.more, s.now); m.Verified.Choice != "" {
+		m.Waits = "You need not wait for the verifier"
+	}
 	if s.place.seen.linked() {
 		m.Version = strconv.Itoa(j.Version)
 		m.Moved = describeMoved(j, s.place.seen, s.job.since, s.now)

@@ -85,6 +85,11 @@ func (s site) read(ctx context.Context, r web.Request) (pageData, error) {
 	if d.job.attempts, err = s.Attempts.Attempts(ctx, r.Who, job.ID.String()); err != nil {
 		return d, err
 	}
+	if job.VerifyMode == jobs.VerifyByAgent {
+		if d.job.rounds, d.job.more, err = s.Screens.Rounds(ctx, r.Who, job.ID.String(), 0, screens.PageRounds); err != nil {
+			return d, err
+		}
+	}
 	if d.place.seen.moved(job) {
 		if d.job.since, err = s.Events.OfJob(ctx, r.Who, job.ID, 0, maxScan); err != nil {
 			return d, err

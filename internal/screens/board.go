@@ -133,4 +133,6 @@ type Card struct {
 	// Collisions are other jobs that are worked on and touch the same files, each with cardPaths of
 	// them.
 	Collisions []collisions.Collision
+	// Verified is how far the verification of its work is, of a job in review that has one; else nil.
+	Verified *Progress
 }

@@ -40,7 +40,26 @@ type Update struct {
 	// Reset says that too much was missed: the page is to be fetched anew.
 	Reset bool
 
+	supply supply
+}
+
+// supply is what the fleet offers, and which agents take jobs: whether work can be verified depends on who
+// there is.
+type supply struct {
 	offers []fleet.Offer
+	agents []string
+}
+
+func listSupply(snap fleet.Snapshot) supply {
+	s := supply{offers: listOffers(snap)}
+	for _, f := range snap.Factories {
+		for _, a := range f.Agents {
+			if f.TakesJobs() && a.TakesJobs() {
+				s.agents = append(s.agents, strings.Join([]string{f.Name, a.Name, a.Model, a.Provider}, " "))
+			}
+		}
+	}
+	return s
 }
 
 // Ref names a job.
@@ -63,11 +82,19 @@ func (s *Service) changes(ctx context.Context, who tenancy.Principal, sum summar
 				return err
 			}
 		}
+		u.supply = listSupply(r.snap)
+		verifiers := false // may be others now, for work that is to be verified
+		if !slices.Equal(sum.supply.agents, u.supply.agents) {
+			if err := r.readLanes(); err != nil {
+				return err
+			}
+			verifiers = slices.ContainsFunc(r.lanes, lane.isForVerifiers)
+			sum.hit[Review] = sum.hit[Review] || verifiers
+		}
 		if err := u.readColumns(r, sum.columns()); err != nil {
 			return err
 		}
-		u.offers = listOffers(r.snap)
-		if sum.needs || !sameOffers(sum.offers, u.offers) {
+		if sum.needs || verifiers || !sameOffers(sum.supply.offers, u.supply.offers) {
 			n, err := r.needs()
 			if err != nil {
 				return err
@@ -100,7 +127,9 @@ func (u *Update) readCards(r *reader, sum summary) (err error) {
 		return err
 	}
 	u.Cards = append(u.Cards, missingFrom(u.Cards, beside)...)
-	return nil
+	work, err := verifications{r}.verifiedBy(u.Cards)
+	u.Cards = append(u.Cards, missingFrom(u.Cards, work)...)
+	return err
 }
 
 func (u *Update) readColumns(r *reader, list []Column) error {
@@ -138,7 +167,7 @@ type summary struct {
 	rules   bool
 	needs   bool            // what waits for a person may be another now
 	fleet   bool            // factories, agents or their jobs changed, or what is stopped
-	offers  []fleet.Offer   // what the fleet offered before
+	supply  supply          // of the fleet before
 	seen    map[ids.ID]bool // changed jobs, and whether they moved
 }
 
@@ -160,7 +189,7 @@ func (s *summary) add(e eventlog.Event) {
 	if strings.HasPrefix(string(e.Type), budgetEvents) || strings.HasPrefix(string(e.Type), priceEvents) {
 		s.needs, s.hit[Ready], s.hit[Waiting] = true, true, true
 	}
-	s.needs = s.needs || e.Type == eventlog.LogLost || e.Type == eventlog.LossNoted
+	s.needs = s.needs || e.Type == eventlog.LogLost || e.Type == eventlog.LossNoted || e.Type == eventlog.JobVerdictGiven
 	if e.JobID == nil {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/eventlog"
-	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/signal"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -47,9 +46,8 @@ type feed struct {
 	// soon, and when the next reading may begin.
 	looks int
 	next  time.Time
-	// What the fleet offered at the last update, by which it is known what no factory
-	// can run.
-	offers []fleet.Offer
+	// The fleet at the last update, by which it is known what no factory can run.
+	supply supply
 
 	// Guarded by owner.mu.
 	watchers map[*watcher]bool
@@ -114,10 +112,10 @@ func (f *feed) read(ctx context.Context, at eventlog.Cursor) (eventlog.Cursor, e
 	fleetChanged := f.takeFleet()
 	sum, next, more, err := f.tail(ctx, at)
 	if err == nil && (sum.cursor != "" || fleetChanged) {
-		sum.offers, sum.fleet = f.offers, sum.fleet || fleetChanged
+		sum.supply, sum.fleet = f.supply, sum.fleet || fleetChanged
 		var u *Update
 		if u, err = f.owner.service.changes(ctx, f.who, sum); err == nil {
-			f.offers = u.offers
+			f.supply = u.supply
 			f.deliver(u)
 		}
 	}

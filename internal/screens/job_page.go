@@ -35,6 +35,8 @@ type JobPage struct {
 	Money        Money
 	Graph        jobs.Graph
 	Merge        Merge            // of approved and merged work
+	Rounds       []Round          // the verifications of its work, newest first, where its product has it verified
+	MoreRounds   bool             // there are older ones
 	Conversation []eventlog.Event // newest first
 	Events       []eventlog.Event // newest first
 	Collisions   []collisions.Collision
@@ -97,6 +99,12 @@ func jobPageTx(ctx context.Context, tx db.Tx, who tenancy.Principal, query JobQu
 	}
 	if job.Status == jobs.Approved || job.MergedCommit != "" {
 		if page.Merge, err = mergeTx(ctx, tx, who.Workspace, job.ID); err != nil {
+			return page, err
+		}
+	}
+	if job.VerifyMode == jobs.VerifyByAgent {
+		r := verifications{&reader{ctx: ctx, tx: tx, workspace: who.Workspace, snap: page.Fleet}}
+		if page.Rounds, page.MoreRounds, err = r.rounds(job.ID, 0, PageRounds); err != nil {
 			return page, err
 		}
 	}

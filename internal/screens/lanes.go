@@ -3,6 +3,7 @@ package screens
 import (
 	"slices"
 
+	"github.com/fleetboard/fleetboard/internal/distinct"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/fleet/pools"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -40,7 +41,8 @@ func (r *reader) findLanes(f Filter) ([]int64, error) {
 		return lanes, nil
 	}
 	unroutable, err := r.unroutableLanes()
-	return slices.DeleteFunc(lanes, func(id int64) bool { return !slices.Contains(unroutable, id) }), err
+	stuck := laneIDs(unroutable)
+	return slices.DeleteFunc(lanes, func(id int64) bool { return !slices.Contains(stuck, id) }), err
 }
 
 // unservedLanes returns the lanes that no live factory serves.
@@ -64,14 +66,14 @@ func (r *reader) unservedLanes() ([]lane, error) {
 
 // unroutableLanes returns the lanes that no live factory serves and for which no factory can be
 // expected of a pool: their jobs wait for a person.
-func (r *reader) unroutableLanes() ([]int64, error) {
+func (r *reader) unroutableLanes() ([]lane, error) {
 	unserved, err := r.unservedLanes()
 	if err != nil || len(unserved) == 0 {
 		return nil, err
 	}
 	list, err := r.poolList()
 	if err != nil || len(list) == 0 {
-		return laneIDs(unserved), err
+		return unserved, err
 	}
 	products, err := r.productList()
 	if err != nil {
@@ -81,14 +83,31 @@ func (r *reader) unroutableLanes() ([]int64, error) {
 	for _, p := range products {
 		names[p.id] = p.name
 	}
-	var lanes []int64
+	var lanes []lane
 	for _, l := range unserved {
 		needs := fleet.Needs{Capabilities: l.needs, Factory: l.factory}
 		if !pools.Startable(list, names[l.product], needs, r.snap).IsExpected() {
-			lanes = append(lanes, l.id)
+			lanes = append(lanes, l)
 		}
 	}
 	return lanes, nil
+}
+
+// isForVerifiers reports whether the lane keeps authors away: its jobs verify their work.
+func (l lane) isForVerifiers() bool { return slices.ContainsFunc(l.needs, distinct.Is) }
+
+// splitLanes returns the ids of lanes without and with verify jobs, as statements take them: a list without
+// any is empty there, not null.
+func splitLanes(lanes []lane) (work, verify []int64) {
+	work, verify = []int64{}, []int64{}
+	for _, l := range lanes {
+		if l.isForVerifiers() {
+			verify = append(verify, l.id)
+		} else {
+			work = append(work, l.id)
+		}
+	}
+	return work, verify
 }
 
 func laneIDs(lanes []lane) []int64 {

@@ -25,6 +25,8 @@ const (
 	// needsScan is how many blocked jobs are looked at for questions, and how many ready
 	// ones of unroutable lanes are put into order.
 	needsScan = 500
+	// maxReviews is how many jobs in review are looked at for those that nobody verifies.
+	maxReviews = 2000
 )
 
 // NeedKind is why a job waits for a person.
@@ -178,8 +180,8 @@ func (r *reader) jobNeeds() (Needs, error) {
 	if err != nil {
 		return Needs{}, err
 	}
-	n, err := r.countNeeds(laneIDs(unserved))
-	if err != nil || n.Unroutable.Jobs == 0 {
+	n, err := r.countNeeds(unserved)
+	if err != nil || n.Unroutable.Jobs == 0 && !slices.ContainsFunc(unserved, lane.isForVerifiers) {
 		return n, err
 	}
 	lanes, err := r.unroutableLanes()
@@ -204,9 +206,12 @@ func (r *reader) needsList() (list []Need, more bool, err error) {
 	cards, err := r.cards(found)
 	for _, c := range cards {
 		n := Need{Kind: kinds[c.Job.ID], Card: c}
-		if n.Kind == NeedRoute {
+		switch {
+		case n.Kind == NeedRoute:
 			// Whatever else holds it: this is about the fleet.
 			n.Why = routeReason(r.route(c.Job.LaneID, toNeeds(c.Job)))
+		case c.Verified != nil:
+			n.Why = verifications{r}.reason(c.Job, *c.Verified)
 		}
 		list = append(list, n)
 	}
@@ -253,9 +258,10 @@ func inQuestionOrder(cards []Card) {
 }
 
 // A job begins or ceases to wait for a person where its status becomes one of begins
-// or was one of ends, and where it asks. A job that is ready may be unroutable.
+// or was one of ends, and where it asks. A job that is ready may be unroutable; one that is cancelled
+// may have been to verify work.
 var (
-	begins = []string{string(jobs.Ready), string(jobs.InReview), string(jobs.Failed)}
+	begins = []string{string(jobs.Ready), string(jobs.InReview), string(jobs.Failed), string(jobs.Aborted)}
 	ends   = append([]string{string(jobs.Blocked)}, begins...)
 )
 

@@ -53,10 +53,11 @@ func (r *reader) unroutable() (Unroutable, error) {
 		return u, err
 	}
 	// The pools are read only where a job waits that no live factory can run.
-	if lanes, err = r.unroutableLanes(); err != nil {
+	unroutable, err := r.unroutableLanes()
+	if err != nil {
 		return u, err
 	}
-	if len(lanes) < len(unserved) {
+	if lanes = laneIDs(unroutable); len(lanes) < len(unserved) {
 		if list, err = r.firstReadyIn(lanes); err != nil {
 			return u, err
 		}
@@ -109,11 +110,18 @@ func (r *reader) cards(list []ids.ID) ([]Card, error) {
 	if err != nil {
 		return nil, err
 	}
+	verified, err := verifications{r}.progress(found)
+	if err != nil {
+		return nil, err
+	}
 	cards := make([]Card, 0, len(found))
 	for _, j := range found {
 		if j.Status != jobs.Archived {
-			cards = append(cards, Card{Job: j, Why: known.findReason(j), Moves: ListMoves(j), Spent: spent[j.ID],
-				Collisions: collide[j.ID]})
+			c := Card{Job: j, Why: known.findReason(j), Moves: ListMoves(j), Spent: spent[j.ID], Collisions: collide[j.ID]}
+			if p, has := verified[j.ID]; has {
+				c.Verified = &p
+			}
+			cards = append(cards, c)
 		}
 	}
 	return cards, nil
@@ -131,6 +139,24 @@ func (r *reader) waitingOn(list []ids.ID) ([]Card, error) {
 		return nil, err
 	}
 	return r.cards(waiting)
+}
+
+// verifiedBy reads the cards of the work that verify jobs among some cards verify.
+func (r verifications) verifiedBy(cards []Card) ([]Card, error) {
+	var verify []ids.ID
+	for _, c := range cards {
+		if c.Job.Kind == jobs.KindVerify {
+			verify = append(verify, c.Job.ID)
+		}
+	}
+	if len(verify) == 0 {
+		return nil, nil
+	}
+	work, err := q.VerificationWork(r.ctx, r.tx, r.workspace, verify)
+	if err != nil {
+		return nil, err
+	}
+	return r.cards(work)
 }
 
 // menus fills in what the filter menus offer.

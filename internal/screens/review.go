@@ -33,16 +33,21 @@ type Handed struct {
 	Since    time.Time
 	Agent    string          // that handed it in
 	Result   json.RawMessage // nil where there is none, or a large one
+	Verified *Progress       // how far the verification of the work is, nil where there is none
+
+	epoch      int64
+	isVerified bool // in its product
 }
 
 // ReviewQueue is one page of the jobs that wait for a decision, the oldest
 // first, and on the first page those that wait for their merge.
 type ReviewQueue struct {
-	InReview []Handed
-	Next     string // cursor of the next page, "" after the last one
+	InReview []Handed // that wait for a person
+	Verified []Handed // that are verified first, unless a person does not wait for that
+	Next     string   // cursor of the next page, "" after the last one
 	Approved []Handed
-	More     bool // there are more approved jobs than listed
-	Count    Count
+	More     bool  // there are more approved jobs than listed
+	Count    Count // of those that wait for a person
 }
 
 // ReviewQueue reads a page of the queue: the first where after is "", else the
@@ -53,8 +58,17 @@ func (s *Service) ReviewQueue(ctx context.Context, who tenancy.Principal, after 
 	if err != nil {
 		return page, err
 	}
+	snap, err := s.Fleet(ctx, who)
+	if err != nil {
+		return page, err
+	}
 	err = s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		if page.InReview, page.Next, err = handed(ctx, tx, who.Workspace, jobs.InReview, at); err != nil {
+		r := verifications{&reader{ctx: ctx, tx: tx, workspace: who.Workspace, snap: snap}}
+		var all []Handed
+		if all, page.Next, err = handed(ctx, tx, who.Workspace, jobs.InReview, at); err != nil {
+			return err
+		}
+		if page.InReview, page.Verified, err = r.splitVerified(all); err != nil {
 			return err
 		}
 		if at.start {
@@ -65,7 +79,7 @@ func (s *Service) ReviewQueue(ctx context.Context, who tenancy.Principal, after 
 		if err != nil {
 			return err
 		}
-		page.Count, err = countReview(ctx, tx, who.Workspace)
+		page.Count, err = r.countReviews()
 		return err
 	})
 	return page, err
@@ -85,9 +99,28 @@ func handed(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Status,
 	return list, next, nil
 }
 
-func countReview(ctx context.Context, tx db.Tx, workspace ids.ID) (Count, error) {
-	n, err := q.ReviewCount(ctx, tx, workspace, needsCap)
-	return capped(n), err
+// splitVerified takes those out of the jobs in review that somebody verifies, or may.
+func (r verifications) splitVerified(all []Handed) (waiting, verified []Handed, err error) {
+	var found []ids.ID
+	var epochs []int64
+	for _, h := range all {
+		if h.isVerified {
+			found, epochs = append(found, h.ID), append(epochs, h.epoch)
+		}
+	}
+	known, err := r.readProgress(found, epochs)
+	for _, h := range all {
+		p, has := known[h.ID]
+		if has {
+			h.Verified = &p
+		}
+		if has && p.IsOpen() {
+			verified = append(verified, h)
+		} else {
+			waiting = append(waiting, h)
+		}
+	}
+	return waiting, verified, err
 }
 
 // Conversation reads what agents and people last said to one another about a job:

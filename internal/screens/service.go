@@ -226,7 +226,7 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 		}
 	}
 	if job.Status == jobs.InReview && job.VerifyMode == jobs.VerifyByAgent {
-		if known.verification, err = verificationReason(r, job); err != nil {
+		if known.verification, err = (verifications{r}).verificationReason(job); err != nil {
 			return Explanation{}, r.snap, err
 		}
 	}

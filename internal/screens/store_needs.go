@@ -7,8 +7,10 @@ import (
 )
 
 // countNeeds counts what waits for a person, each kind up to needsCap.
-func (r *reader) countNeeds(unroutable []int64) (Needs, error) {
-	row, err := q.NeedsCount(r.ctx, r.tx, r.workspace, needsScan, needsCap, orEmpty(unroutable))
+func (r *reader) countNeeds(unroutable []lane) (Needs, error) {
+	work, verify := splitLanes(unroutable)
+	row, err := q.NeedsCount(r.ctx, r.tx, dbsqlc.NeedsCountParams{WorkspaceID: r.workspace, MaxScan: needsScan, MaxReviews: maxReviews,
+		MaxRows: needsCap, Lanes: work, VerifyLanes: verify})
 	if err != nil {
 		return Needs{}, err
 	}
@@ -17,9 +19,10 @@ func (r *reader) countNeeds(unroutable []int64) (Needs, error) {
 }
 
 // oldestNeeds finds the jobs that wait longest for a person, one more than are listed.
-func (r *reader) oldestNeeds(unroutable []int64) ([]ids.ID, map[ids.ID]NeedKind, error) {
+func (r *reader) oldestNeeds(unroutable []lane) ([]ids.ID, map[ids.ID]NeedKind, error) {
+	work, verify := splitLanes(unroutable)
 	rows, err := q.NeedsList(r.ctx, r.tx, dbsqlc.NeedsListParams{WorkspaceID: r.workspace, InReview: string(jobs.InReview),
-		Lanes: orEmpty(unroutable), MaxScan: needsScan, MaxRows: maxNeeds + 1})
+		Lanes: work, VerifyLanes: verify, MaxScan: needsScan, MaxReviews: maxReviews, MaxRows: maxNeeds + 1})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -34,12 +37,4 @@ func (r *reader) oldestNeeds(unroutable []int64) ([]ids.ID, map[ids.ID]NeedKind,
 // openQuestions finds the most urgent jobs that wait for an answer, at most a page.
 func (r *reader) openQuestions() ([]ids.ID, error) {
 	return q.NeedsQuestions(r.ctx, r.tx, r.workspace, needsScan, PageSize)
-}
-
-// orEmpty returns a list as PostgreSQL takes it: unnest of NULL is another plan.
-func orEmpty(list []int64) []int64 {
-	if list == nil {
-		return []int64{}
-	}
-	return list
 }

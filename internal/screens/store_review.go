@@ -23,9 +23,21 @@ func oldestTx(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Statu
 	list := make([]Handed, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, Handed{ID: r.ID, Key: r.Key, Title: r.Title, Repo: r.Repo, Product: r.Product, Priority: r.Priority,
-			Status: jobs.Status(r.Status), Since: r.StatusAt, Agent: r.Agent, Result: r.Result})
+			Status: jobs.Status(r.Status), Since: r.StatusAt, Agent: r.Agent, Result: r.Result,
+			epoch: r.Epoch, isVerified: r.VerifyMode == jobs.VerifyByAgent})
 	}
 	return list, nil
+}
+
+// countReviews counts the jobs that wait for a person's review, up to needsCap.
+func (r verifications) countReviews() (Count, error) {
+	unroutable, err := r.unroutableLanes()
+	if err != nil {
+		return Count{}, err
+	}
+	_, verify := splitLanes(unroutable)
+	n, err := q.ReviewCount(r.ctx, r.tx, r.workspace, maxReviews, verify, needsCap)
+	return capped(n), err
 }
 
 // conversationTx reads the latest events of a job's conversation, with long values in

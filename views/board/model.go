@@ -104,6 +104,9 @@ type Card struct {
 	Elapsed      ui.When
 	Over         ui.Overdue
 
+	// Verified is how far the verification of work in review is, or what a verify job verifies.
+	Verified *jobparts.Reason `json:",omitempty"`
+
 	// For a job that does not run: the reason in one sentence.
 	Reason *jobparts.Reason
 	Answer string // URL where the question is answered; "" shows no button

@@ -47,6 +47,7 @@ type Job struct {
 	Question   *Question
 	Thread     Thread
 	Acceptance jobparts.Acceptance
+	Verified   jobparts.Verification
 
 	Graph    *Graph    // nil for a job without links
 	Links    []Link    // those of the job itself

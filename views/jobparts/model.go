@@ -65,6 +65,7 @@ type Acceptance struct {
 type Criterion struct {
 	Text string
 	Met  bool
+	Said *Judged // by the newest verifier, nil where none has
 }
 
 // Move is a column that a card can go to now, and what going there means.

@@ -15,6 +15,7 @@ type Review struct {
 	Place    string // "1 of 4", "" where the shown job is not among them
 	FirstURL string // back to the oldest, "" on the first page
 	NextURL  string // the rest of the queue, "" on the last page
+	Verified []Item // that are verified first
 	Approved []Item
 	Merging  string // "2", "50+"
 	Before   string // the neighbours' addresses, "" for none
@@ -30,7 +31,8 @@ type Item struct {
 	Current         bool
 	Repo            string // or the product, where there is no repo
 	Since           ui.When
-	Late            bool // it waits for long
+	Late            bool   // it waits for long
+	Verdict         string // how far its verification is, "" where there is none
 	Priority        int
 	Agent           string
 	Product         string // "" for the default one
@@ -51,6 +53,8 @@ type Job struct {
 	Warnings        []string          // what to look at before all else
 	Changes         *jobparts.Changes
 	Findings        []Finding
+	Verified        jobparts.Verification
+	Waits           string // that nobody has to wait for a verifier, "" where none is waited for
 	JSON            string // the whole result, pretty
 	Acceptance      jobparts.Acceptance
 	Commit          string // short

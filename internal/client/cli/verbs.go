@@ -55,6 +55,9 @@ var verbs = []verb{
 		listAll((*api.Client).ListDeadOffers, printDeadOffers)},
 
 	{"job", "decisions JOB", "Say why which factory got a job", "listDecisions", nil, showOne((*api.Client).ListDecisions, printDecisions)},
+	{"job", "verifications JOB", "List the verifications of a job's work with their verdicts, the newest first", "listVerifications",
+		[]flag{{"limit", "limit", "how many at most, 1 to 20", 20}, pages[1]},
+		listBelow((*api.Client).ListVerifications, printVerifications)},
 	{"job", "explain JOB", "Say why a job does not run", "explainJob", nil, showOne((*api.Client).ExplainJob, printExplanation)},
 	{"job", "collisions JOB", "List the jobs at work that touch the same files", "listJobCollisions", nil,
 		showOne((*api.Client).ListJobCollisions, printCollisions)},

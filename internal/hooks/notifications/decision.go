@@ -64,6 +64,7 @@ type openJob struct {
 	epoch           int64
 	question, error string
 	asks            bool
+	verifying       bool // an agent verifies its work, or is expected to
 }
 
 // decision returns what waits for a person at a job, false for nothing.
@@ -71,6 +72,8 @@ func (j openJob) decision() (decision, bool) {
 	d := decision{job: &j.id, path: "/jobs/" + j.key}
 	title := oneLine(j.title, maxTitle)
 	switch {
+	case j.verifying:
+		return d, false
 	case j.status == status.InReview:
 		d.kind, d.title, d.detail, d.path = Review, "Review "+j.key+": "+title, "An agent has handed in its work.", "/review?job="+j.key
 		d.stamp = fmt.Sprint(j.epoch)

@@ -82,7 +82,7 @@ func jobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, s *state) error {
 	rows, err := q.NotificationJobs(ctx, tx, workspace, maxFound, maxScanned)
 	for _, r := range rows {
 		j := openJob{id: r.ID, key: r.Key, title: r.Title, status: status.Status(r.Status), since: r.StatusAt, by: r.StatusBy,
-			byID: r.StatusByID, epoch: r.Epoch, question: r.Question, error: r.LastError, asks: r.Asks}
+			byID: r.StatusByID, epoch: r.Epoch, question: r.Question, error: r.LastError, asks: r.Asks, verifying: r.Verifying}
 		if d, waits := j.decision(); waits {
 			s.open = append(s.open, d)
 		}
