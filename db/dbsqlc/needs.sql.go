@@ -23,10 +23,10 @@ SELECT
         SELECT 1 FROM (
             SELECT j.id, j.epoch FROM job j WHERE j.workspace_id = $1 AND j.status = 'in_review' LIMIT $4
         ) r WHERE NOT coalesce((
-            SELECT true FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
-            WHERE m.workspace_id = $1 AND m.job_id = r.id AND m.epoch = r.epoch AND m.decided_at IS NULL
-                AND own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
-                AND NOT (own.status = 'ready' AND own.lane_id = ANY($5::bigint[])) LIMIT 1), false)
+            SELECT (SELECT own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+                    AND NOT (own.status = 'ready' AND own.lane_id = ANY($5::bigint[]))
+                FROM job own WHERE own.workspace_id = m.workspace_id AND own.id = m.verify_job_id)
+            FROM job_verify m WHERE m.workspace_id = $1 AND m.job_id = r.id AND m.epoch = r.epoch), false)
         LIMIT $3
     ) r)::int AS reviews,
     (SELECT count(*) FROM (
@@ -93,10 +93,10 @@ SELECT n.kind::text AS kind, n.id::uuid AS id FROM (
             WHERE j.workspace_id = $1 AND j.status = s.status AND j.status IN ('in_review', 'approved')
             ORDER BY j.status_at, j.id LIMIT $5
         ) o WHERE NOT coalesce((
-            SELECT true FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
-            WHERE m.workspace_id = $1 AND m.job_id = o.id AND m.epoch = o.epoch AND m.decided_at IS NULL
-                AND own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
-                AND NOT (own.status = 'ready' AND own.lane_id = ANY($6::bigint[])) LIMIT 1), false)
+            SELECT (SELECT own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+                    AND NOT (own.status = 'ready' AND own.lane_id = ANY($6::bigint[]))
+                FROM job own WHERE own.workspace_id = m.workspace_id AND own.id = m.verify_job_id)
+            FROM job_verify m WHERE m.workspace_id = $1 AND m.job_id = o.id AND m.epoch = o.epoch), false)
         ORDER BY o.status_at, o.id LIMIT $3
     ) r)
     UNION ALL
@@ -135,7 +135,7 @@ type NeedsListRow struct {
 // otherwise job_in_review would serve, and a sort. Jobs of the system that failed wait for
 // nobody: what they were for does. Nor does work in review, as far as the first max_reviews are looked
 // at, while somebody verifies it or may: while its verify job is neither over nor ready in a lane that
-// nobody serves. The EXISTS has a limit: otherwise it would be hashed, from the whole table.
+// nobody serves. Each is one look: a join would be hashed, from the whole tables.
 func (q *Queries) NeedsList(ctx context.Context, db DBTX, arg NeedsListParams) ([]NeedsListRow, error) {
 	rows, err := db.Query(ctx, needsList,
 		arg.WorkspaceID,

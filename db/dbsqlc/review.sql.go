@@ -75,10 +75,10 @@ SELECT count(*)::int AS jobs FROM (
     SELECT 1 FROM (
         SELECT j.id, j.epoch FROM job j WHERE j.workspace_id = $1 AND j.status = 'in_review' LIMIT $2
     ) r WHERE NOT coalesce((
-        SELECT true FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
-        WHERE m.workspace_id = $1 AND m.job_id = r.id AND m.epoch = r.epoch AND m.decided_at IS NULL
-            AND own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
-            AND NOT (own.status = 'ready' AND own.lane_id = ANY($3::bigint[])) LIMIT 1), false)
+        SELECT (SELECT own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+                AND NOT (own.status = 'ready' AND own.lane_id = ANY($3::bigint[]))
+            FROM job own WHERE own.workspace_id = m.workspace_id AND own.id = m.verify_job_id)
+        FROM job_verify m WHERE m.workspace_id = $1 AND m.job_id = r.id AND m.epoch = r.epoch), false)
     LIMIT $4
 ) capped
 `

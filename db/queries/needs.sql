@@ -4,7 +4,7 @@
 -- otherwise job_in_review would serve, and a sort. Jobs of the system that failed wait for
 -- nobody: what they were for does. Nor does work in review, as far as the first max_reviews are looked
 -- at, while somebody verifies it or may: while its verify job is neither over nor ready in a lane that
--- nobody serves. The EXISTS has a limit: otherwise it would be hashed, from the whole table.
+-- nobody serves. Each is one look: a join would be hashed, from the whole tables.
 SELECT n.kind::text AS kind, n.id::uuid AS id FROM (
     (SELECT 'question' AS kind, b.id, b.status_at AS since FROM (
         SELECT j.id, j.status_at, j.question, j.answer FROM job j
@@ -19,10 +19,10 @@ SELECT n.kind::text AS kind, n.id::uuid AS id FROM (
             WHERE j.workspace_id = @workspace_id AND j.status = s.status AND j.status IN ('in_review', 'approved')
             ORDER BY j.status_at, j.id LIMIT @max_reviews
         ) o WHERE NOT coalesce((
-            SELECT true FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
-            WHERE m.workspace_id = @workspace_id AND m.job_id = o.id AND m.epoch = o.epoch AND m.decided_at IS NULL
-                AND own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
-                AND NOT (own.status = 'ready' AND own.lane_id = ANY(@verify_lanes::bigint[])) LIMIT 1), false)
+            SELECT (SELECT own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+                    AND NOT (own.status = 'ready' AND own.lane_id = ANY(@verify_lanes::bigint[]))
+                FROM job own WHERE own.workspace_id = m.workspace_id AND own.id = m.verify_job_id)
+            FROM job_verify m WHERE m.workspace_id = @workspace_id AND m.job_id = o.id AND m.epoch = o.epoch), false)
         ORDER BY o.status_at, o.id LIMIT @max_rows
     ) r)
     UNION ALL
@@ -53,10 +53,10 @@ SELECT
         SELECT 1 FROM (
             SELECT j.id, j.epoch FROM job j WHERE j.workspace_id = @workspace_id AND j.status = 'in_review' LIMIT @max_reviews
         ) r WHERE NOT coalesce((
-            SELECT true FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
-            WHERE m.workspace_id = @workspace_id AND m.job_id = r.id AND m.epoch = r.epoch AND m.decided_at IS NULL
-                AND own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
-                AND NOT (own.status = 'ready' AND own.lane_id = ANY(@verify_lanes::bigint[])) LIMIT 1), false)
+            SELECT (SELECT own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+                    AND NOT (own.status = 'ready' AND own.lane_id = ANY(@verify_lanes::bigint[]))
+                FROM job own WHERE own.workspace_id = m.workspace_id AND own.id = m.verify_job_id)
+            FROM job_verify m WHERE m.workspace_id = @workspace_id AND m.job_id = r.id AND m.epoch = r.epoch), false)
         LIMIT @max_rows
     ) r)::int AS reviews,
     (SELECT count(*) FROM (

@@ -38,10 +38,10 @@ WITH found AS (
 SELECT j.id, j.key, j.title, j.status, j.status_at, j.status_by, j.status_by_id, j.version, j.epoch, j.question, j.last_error,
     (j.status = 'blocked' AND j.question <> '' AND j.answer = '')::boolean AS asks,
     (j.status = 'in_review' AND coalesce((
-        SELECT true FROM job_verify m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.verify_job_id
-        WHERE m.workspace_id = j.workspace_id AND m.job_id = j.id AND m.epoch = j.epoch AND m.decided_at IS NULL
-            AND own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
-            AND NOT (own.status = 'ready' AND own.ready_at <= now() - interval '10 minutes') LIMIT 1), false))::boolean AS verifying
+        SELECT (SELECT own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+                AND NOT (own.status = 'ready' AND own.ready_at <= now() - interval '10 minutes')
+            FROM job own WHERE own.workspace_id = m.workspace_id AND own.id = m.verify_job_id)
+        FROM job_verify m WHERE m.workspace_id = j.workspace_id AND m.job_id = j.id AND m.epoch = j.epoch), false))::boolean AS verifying
 FROM found f JOIN job j ON j.workspace_id = @workspace_id AND j.id = f.id
 WHERE j.kind NOT IN ('merge', 'verify')
 ORDER BY j.status_at, j.id;
