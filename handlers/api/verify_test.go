@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -181,21 +182,38 @@ func TestTheVerificationsOfAJobAreListed(t *testing.T) {
 			t.Errorf("the first one says %s %q, not %q", field, got, want)
 		}
 	}
-	if l.number("items", 1, "round") != 1 || l.number("items", 0, "round") != 2 || l.number("items", 0, "rounds") != 3 || l.number("items", 1, "attempt") != 1 ||
-		l.text("items", 1, "criteria", 0, "evidence") != "It panics." || l.text("items", 1, "findings", 0, "path") != "a.go" || l.number("items", 1, "findings", 0, "line") != 7 {
+	for i, want := range []string{"2 3 2", "1 3 1"} {
+		if got := fmt.Sprint(l.number("items", i, "round"), l.number("items", i, "rounds"), l.number("items", i, "attempt")); got != want {
+			t.Errorf("%d is round, of rounds, of attempt %s, not %s", i, got, want)
+		}
+	}
+	said := fmt.Sprint(l.text("items", 1, "criteria", 0, "evidence"), " ", l.text("items", 1, "findings", 0, "path"), ":", l.number("items", 1, "findings", 0, "line"))
+	if said != "It panics. a.go:7" {
 		t.Errorf("there are %s", l.raw)
 	}
+	// One that ends without a verdict is closed.
+	w.as(w.owner, "POST", "/jobs/"+l.text("items", 0, "job")+"/cancel", object{"reason": "no"}).want(200)
+	if l := list(""); l.text("items", 0, "status") != "closed" || l.text("items", 0, "verdict") != "" {
+		t.Errorf("cancelled it is %s", l.raw)
+	}
+}
+
+// A list of verifications comes in pages.
+func TestTheVerificationsOfAJobComeInPages(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	ada, bob := w.verified(nil)
+	key := w.job("Work", object{"repo": "atlas"})
+	list := func(query string) answer { return w.as(bob, "GET", "/jobs/"+key+"/verifications"+query, nil).want(200) }
+	w.as(ada, "POST", "/fleet/complete", merge(w.claim(ada), object{"commit": "abc1234"})).want(200)
+	w.as(bob, "POST", "/fleet/complete", merge(w.claim(bob), object{"result": raw(divides)})).want(200)
+	w.as(ada, "POST", "/fleet/complete", merge(w.claim(ada), object{"commit": "def5678"})).want(200)
 	first := list("?limit=1")
 	if first.count("items") != 1 || first.text("items", 0, "commit") != "def5678" {
 		t.Errorf("the first page is %s", first.raw)
 	}
 	if rest := list("?limit=1&cursor=" + first.text("next_cursor")); rest.count("items") != 1 || rest.text("items", 0, "commit") != "abc1234" || rest.text("next_cursor") != "" {
 		t.Errorf("the next page is %s", rest.raw)
-	}
-	// One that ends without a verdict is closed.
-	w.as(w.owner, "POST", "/jobs/"+l.text("items", 0, "job")+"/cancel", object{"reason": "no"}).want(200)
-	if l := list(""); l.text("items", 0, "status") != "closed" || l.text("items", 0, "verdict") != "" {
-		t.Errorf("cancelled it is %s", l.raw)
 	}
 	w.as(w.owner, "GET", "/jobs/FB-404/verifications", nil).want(404).refused(fault.NotFound)
 	w.as(w.owner, "GET", "/jobs/"+key+"/verifications?cursor=x", nil).want(422).refused(fault.Validation, "cursor")
