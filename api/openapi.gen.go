@@ -63,6 +63,69 @@ func (e AttemptOutcome) Valid() bool {
 	}
 }
 
+// Defines values for AutoApproveLimit.
+const (
+	AutoApproveLimitChecks   AutoApproveLimit = "checks"
+	AutoApproveLimitCommit   AutoApproveLimit = "commit"
+	AutoApproveLimitFiles    AutoApproveLimit = "files"
+	AutoApproveLimitFindings AutoApproveLimit = "findings"
+	AutoApproveLimitLines    AutoApproveLimit = "lines"
+	AutoApproveLimitPaths    AutoApproveLimit = "paths"
+	AutoApproveLimitPerson   AutoApproveLimit = "person"
+	AutoApproveLimitReadable AutoApproveLimit = "readable"
+	AutoApproveLimitVerdict  AutoApproveLimit = "verdict"
+)
+
+// Valid indicates whether the value is a known member of the AutoApproveLimit enum.
+func (e AutoApproveLimit) Valid() bool {
+	switch e {
+	case AutoApproveLimitChecks:
+		return true
+	case AutoApproveLimitCommit:
+		return true
+	case AutoApproveLimitFiles:
+		return true
+	case AutoApproveLimitFindings:
+		return true
+	case AutoApproveLimitLines:
+		return true
+	case AutoApproveLimitPaths:
+		return true
+	case AutoApproveLimitPerson:
+		return true
+	case AutoApproveLimitReadable:
+		return true
+	case AutoApproveLimitVerdict:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AutoApprovePreviewItemsDecided.
+const (
+	AutoApprovePreviewItemsDecidedApproved AutoApprovePreviewItemsDecided = "approved"
+	AutoApprovePreviewItemsDecidedEmpty    AutoApprovePreviewItemsDecided = ""
+	AutoApprovePreviewItemsDecidedRejected AutoApprovePreviewItemsDecided = "rejected"
+	AutoApprovePreviewItemsDecidedSentBack AutoApprovePreviewItemsDecided = "sent_back"
+)
+
+// Valid indicates whether the value is a known member of the AutoApprovePreviewItemsDecided enum.
+func (e AutoApprovePreviewItemsDecided) Valid() bool {
+	switch e {
+	case AutoApprovePreviewItemsDecidedApproved:
+		return true
+	case AutoApprovePreviewItemsDecidedEmpty:
+		return true
+	case AutoApprovePreviewItemsDecidedRejected:
+		return true
+	case AutoApprovePreviewItemsDecidedSentBack:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BudgetCheckAt.
 const (
 	BudgetCheckAtCheckpoint BudgetCheckAt = "checkpoint"
@@ -2024,6 +2087,52 @@ type AttemptPage struct {
 	// NextCursor Cursor of the next page; empty at the end.
 	NextCursor NextCursor `json:"next_cursor"`
 }
+
+// AutoApproveLimit defines model for AutoApproveLimit.
+type AutoApproveLimit string
+
+// AutoApprovePreview defines model for AutoApprovePreview.
+type AutoApprovePreview struct {
+	// Held How many each limit holds.
+	Held []struct {
+		// Alone How many no other limit holds.
+		Alone int              `json:"alone"`
+		Count int              `json:"count"`
+		Limit AutoApproveLimit `json:"limit"`
+	} `json:"held"`
+
+	// Items At most 50: those that pass first, the newest first.
+	Items []struct {
+		// At When it was handed in.
+		At      time.Time `json:"at"`
+		Attempt int64     `json:"attempt"`
+
+		// Decided What came of it: `rejected` by a person, `sent_back` by a verifier.
+		Decided AutoApprovePreviewItemsDecided `json:"decided"`
+		Job     string                         `json:"job"`
+		Passed  bool                           `json:"passed"`
+
+		// Reason What the limits say: all of them where it passes, else those that hold it.
+		Reason string `json:"reason"`
+		Title  string `json:"title"`
+	} `json:"items"`
+
+	// More There were more than 500, and only the newest were looked at.
+	More bool `json:"more"`
+
+	// Passed How many of them every limit lets pass.
+	Passed int `json:"passed"`
+
+	// Rejected How many of those people have sent back.
+	Rejected int `json:"rejected"`
+
+	// Reviewed How many hand-ins were looked at.
+	Reviewed int       `json:"reviewed"`
+	Since    time.Time `json:"since"`
+}
+
+// AutoApprovePreviewItemsDecided What came of it: `rejected` by a person, `sent_back` by a verifier.
+type AutoApprovePreviewItemsDecided string
 
 // Batch defines model for Batch.
 type Batch struct {
@@ -5832,6 +5941,21 @@ type ListProductsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// PreviewAutoApproveParams defines parameters for PreviewAutoApprove.
+type PreviewAutoApproveParams struct {
+	// MaxLines Instead of the product's, as in its settings.
+	MaxLines *int `form:"max_lines,omitempty" json:"max_lines,omitempty"`
+
+	// MaxFiles Instead of the product's.
+	MaxFiles *int `form:"max_files,omitempty" json:"max_files,omitempty"`
+
+	// RequireVerdict Instead of the product's.
+	RequireVerdict *bool `form:"require_verdict,omitempty" json:"require_verdict,omitempty"`
+
+	// DenyPaths Instead of the product's, separated by commas.
+	DenyPaths *[]string `form:"deny_paths,omitempty" json:"deny_paths,omitempty"`
+}
+
 // SearchJobsParams defines parameters for SearchJobs.
 type SearchJobsParams struct {
 	Q string `form:"q" json:"q"`
@@ -7599,6 +7723,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
 	PutProduct(ctx context.Context, product ProductPath, body PutProductJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewAutoApprove What the policy would have decided about the work of the last 30 days, whether or not it is switched on. Of at most the newest 500 hand-ins of jobs that need a review.
+	//
+	// Corresponds with GET /products/{product}/auto_approve/preview (the `PreviewAutoApprove` operationId).
+	PreviewAutoApprove(ctx context.Context, product ProductPath, params *PreviewAutoApproveParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReclaimLeasesWithBody Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 	//
@@ -10926,6 +11055,21 @@ func (c *caller) PutProductWithBody(ctx context.Context, product ProductPath, co
 // Corresponds with PUT /products/{product} (the `PutProduct` operationId).
 func (c *caller) PutProduct(ctx context.Context, product ProductPath, body PutProductJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutProductRequest(c.Server, product, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewAutoApprove What the policy would have decided about the work of the last 30 days, whether or not it is switched on. Of at most the newest 500 hand-ins of jobs that need a review.
+//
+// Corresponds with GET /products/{product}/auto_approve/preview (the `PreviewAutoApprove` operationId).
+func (c *caller) PreviewAutoApprove(ctx context.Context, product ProductPath, params *PreviewAutoApproveParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewAutoApproveRequest(c.Server, product, params)
 	if err != nil {
 		return nil, err
 	}
@@ -17682,6 +17826,103 @@ func NewPutProductRequestWithBody(server string, product ProductPath, contentTyp
 	return req, nil
 }
 
+// NewPreviewAutoApproveRequest constructs an http.Request for the PreviewAutoApprove method
+func NewPreviewAutoApproveRequest(server string, product ProductPath, params *PreviewAutoApproveParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "product", product, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/products/%s/auto_approve/preview", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.MaxLines != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "max_lines", *params.MaxLines, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MaxFiles != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "max_files", *params.MaxFiles, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.RequireVerdict != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "require_verdict", *params.RequireVerdict, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.DenyPaths != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "deny_paths", *params.DenyPaths, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewReclaimLeasesRequest calls the generic ReclaimLeases builder with application/json body
 func NewReclaimLeasesRequest(server string, body ReclaimLeasesJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -20127,6 +20368,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
 	PutProductWithResponse(ctx context.Context, product ProductPath, body PutProductJSONRequestBody, reqEditors ...RequestEditorFn) (*PutProductResponse, error)
+
+	// PreviewAutoApproveWithResponse What the policy would have decided about the work of the last 30 days, whether or not it is switched on. Of at most the newest 500 hand-ins of jobs that need a review.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /products/{product}/auto_approve/preview (the `PreviewAutoApprove` operationId).
+	PreviewAutoApproveWithResponse(ctx context.Context, product ProductPath, params *PreviewAutoApproveParams, reqEditors ...RequestEditorFn) (*PreviewAutoApproveResponse, error)
 
 	// ReclaimLeasesWithBodyWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 	//
@@ -27762,6 +28010,62 @@ func (r PutProductResponse) ContentType() string {
 	return ""
 }
 
+// PreviewAutoApproveResponseDefaultHeaders the declared response headers of an HTTP default response for PreviewAutoApprove
+type PreviewAutoApproveResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type PreviewAutoApproveResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AutoApprovePreview
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PreviewAutoApproveResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreviewAutoApproveResponse) GetJSON200() *AutoApprovePreview {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PreviewAutoApproveResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PreviewAutoApproveResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewAutoApproveResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewAutoApproveResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreviewAutoApproveResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ReclaimLeasesResponseDefaultHeaders the declared response headers of an HTTP default response for ReclaimLeases
 type ReclaimLeasesResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -31265,6 +31569,19 @@ func (c *ClientWithResponses) PutProductWithResponse(ctx context.Context, produc
 		return nil, err
 	}
 	return ParsePutProductResponse(rsp)
+}
+
+// PreviewAutoApproveWithResponse What the policy would have decided about the work of the last 30 days, whether or not it is switched on. Of at most the newest 500 hand-ins of jobs that need a review.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /products/{product}/auto_approve/preview (the `PreviewAutoApprove` operationId).
+func (c *ClientWithResponses) PreviewAutoApproveWithResponse(ctx context.Context, product ProductPath, params *PreviewAutoApproveParams, reqEditors ...RequestEditorFn) (*PreviewAutoApproveResponse, error) {
+	rsp, err := c.PreviewAutoApprove(ctx, product, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewAutoApproveResponse(rsp)
 }
 
 // ReclaimLeasesWithBodyWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
@@ -38718,6 +39035,59 @@ func ParsePutProductResponse(rsp *http.Response) (*PutProductResponse, error) {
 	switch {
 	case true:
 		var headers PutProductResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePreviewAutoApproveResponse parses an HTTP response from a PreviewAutoApproveWithResponse call
+func ParsePreviewAutoApproveResponse(rsp *http.Response) (*PreviewAutoApproveResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewAutoApproveResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AutoApprovePreview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PreviewAutoApproveResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -310,10 +310,11 @@ func messageInputs(n *named) map[string]worst {
 
 func otherInputs(n *named) map[string]worst {
 	return map[string]worst{
-		"listProducts":  get("all", "/products?limit=200"),
-		"getProduct":    get("one", "/products/default"),
-		"putProduct":    send("200 repos", "PUT", "/products/spare", `{"repos":`+list(200, `"repo-{i}-{n}"`)+`}`),
-		"deleteProduct": send("none that is there", "DELETE", "/products/none", ``),
+		"listProducts":       get("all", "/products?limit=200"),
+		"getProduct":         get("one", "/products/default"),
+		"previewAutoApprove": get("all", "/products/default/auto_approve/preview"),
+		"putProduct":         send("200 repos", "PUT", "/products/spare", `{"repos":`+list(200, `"repo-{i}-{n}"`)+`}`),
+		"deleteProduct":      send("none that is there", "DELETE", "/products/none", ``),
 		"listEvents": get("200 events of 50 types, of somebody without any",
 			"/events?limit=200&actor=nobody&"+times(50, "type=job.created")),
 		"streamEvents": {

@@ -141,6 +141,7 @@ type (
 	PoolPath                           = api.PoolPath
 	PoolSample                         = api.PoolSample
 	PoolTemplate                       = api.PoolTemplate
+	PreviewAutoApproveParams           = api.PreviewAutoApproveParams
 	PreviewEstimateJSONRequestBody     = api.PreviewEstimateJSONRequestBody
 	PreviewRoutabilityJSONRequestBody  = api.PreviewRoutabilityJSONRequestBody
 	Price                              = api.Price

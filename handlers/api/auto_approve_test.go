@@ -41,3 +41,37 @@ func TestProductsHaveLimitsOfThePolicy(t *testing.T) {
 		t.Errorf("the log has %d changes: %s", log.count("items"), log.raw)
 	}
 }
+
+// A preview says what would have passed, with the product's limits or others, and what holds the rest.
+func TestThePolicyIsPreviewed(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	ada, _ := w.verified(object{"verify": object{"mode": "off"}})
+	patch := func(path string) string {
+		return "diff --git a/" + path + " b/" + path + "\nindex 1..2 100644\n--- a/" + path + "\n+++ b/" + path + "\n@@ -1 +1 @@\n-a\n+b\n"
+	}
+	for _, path := range []string{"a.go", "infra/x", "b.go"} {
+		w.job("Work", object{"repo": "atlas"})
+		w.as(ada, "POST", "/fleet/complete", merge(w.claim(ada), object{"commit": "0123456789012345678901234567890123456789",
+			"result": object{"diff": patch(path), "check: make": true}})).want(200)
+	}
+	w.as(w.owner, "POST", "/jobs/FB-3/reject", object{"reason": "Not so."}).want(200)
+	at := "/products/books/auto_approve/preview"
+	if a := w.as(w.owner, "GET", at, nil).want(200); a.number("reviewed") != 3 || a.number("passed") != 0 || a.text("held", 1, "limit") != "verdict" || a.number("held", 1, "count") != 3 {
+		t.Errorf("without a verdict: %s", a.raw)
+	}
+	a := w.as(w.owner, "GET", at+"?require_verdict=false", nil).want(200)
+	if a.number("passed") != 2 || a.number("rejected") != 1 || a.text("items", 0, "job") != "FB-3" || a.text("items", 0, "decided") != "rejected" ||
+		a.text("items", 2, "job") != "FB-2" || a.text("items", 2, "reason") != "It touches infra/x, which infra denies." || a.number("held", 0, "alone") != 1 {
+		t.Errorf("by the author's word: %s", a.raw)
+	}
+	if a := w.as(w.owner, "GET", at+"?require_verdict=false&deny_paths=*.go", nil).want(200); a.number("passed") != 1 {
+		t.Errorf("with other paths: %s", a.raw)
+	}
+	if a := w.as(w.owner, "GET", at+"?require_verdict=false&max_lines=1", nil).want(200); a.number("passed") != 0 {
+		t.Errorf("with fewer lines: %s", a.raw)
+	}
+	w.as(w.owner, "GET", at+"?deny_paths=!x", nil).want(422).refused(fault.Validation, "auto_approve.deny_paths[0]")
+	w.as(w.owner, "GET", "/products/none/auto_approve/preview", nil).want(404)
+	w.as(ada, "GET", at, nil).want(403)
+}

@@ -420,6 +420,9 @@ type ServerInterface interface {
 	// PutProduct Makes a product, or replaces its settings. A repo belongs to one product at most.
 	// (PUT /products/{product})
 	PutProduct(ctx echo.Context, product ProductPath) error
+	// PreviewAutoApprove What the policy would have decided about the work of the last 30 days, whether or not it is switched on. Of at most the newest 500 hand-ins of jobs that need a review.
+	// (GET /products/{product}/auto_approve/preview)
+	PreviewAutoApprove(ctx echo.Context, product ProductPath, params PreviewAutoApproveParams) error
 	// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 	// (POST /reclaim)
 	ReclaimLeases(ctx echo.Context) error
@@ -2938,6 +2941,52 @@ func (w *ServerInterfaceWrapper) PutProduct(ctx echo.Context) error {
 	return err
 }
 
+// PreviewAutoApprove converts echo context to params.
+func (w *ServerInterfaceWrapper) PreviewAutoApprove(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "product" -------------
+	var product ProductPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "product", ctx.Param("product"), &product, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter product: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PreviewAutoApproveParams
+	// ------------- Optional query parameter "max_lines" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "max_lines", ctx.QueryParams(), &params.MaxLines, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter max_lines: %s", err))
+	}
+
+	// ------------- Optional query parameter "max_files" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "max_files", ctx.QueryParams(), &params.MaxFiles, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter max_files: %s", err))
+	}
+
+	// ------------- Optional query parameter "require_verdict" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "require_verdict", ctx.QueryParams(), &params.RequireVerdict, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter require_verdict: %s", err))
+	}
+
+	// ------------- Optional query parameter "deny_paths" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", false, false, "deny_paths", ctx.QueryParams(), &params.DenyPaths, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter deny_paths: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PreviewAutoApprove(ctx, product, params)
+	return err
+}
+
 // ReclaimLeases converts echo context to params.
 func (w *ServerInterfaceWrapper) ReclaimLeases(ctx echo.Context) error {
 	var err error
@@ -3441,6 +3490,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/products/:product", wrapper.DeleteProduct, options.OperationMiddlewares["deleteProduct"]...)
 	router.GET(options.BaseURL+"/products/:product", wrapper.GetProduct, options.OperationMiddlewares["getProduct"]...)
 	router.PUT(options.BaseURL+"/products/:product", wrapper.PutProduct, options.OperationMiddlewares["putProduct"]...)
+	router.GET(options.BaseURL+"/products/:product/auto_approve/preview", wrapper.PreviewAutoApprove, options.OperationMiddlewares["previewAutoApprove"]...)
 	router.GET(options.BaseURL+"/prices", wrapper.ListPrices, options.OperationMiddlewares["listPrices"]...)
 	router.PUT(options.BaseURL+"/prices", wrapper.SavePrices, options.OperationMiddlewares["savePrices"]...)
 	router.GET(options.BaseURL+"/prices/models", wrapper.ListUnpricedModels, options.OperationMiddlewares["listUnpricedModels"]...)
@@ -10052,6 +10102,53 @@ func (response PutProductdefaultApplicationProblemPlusJSONResponse) VisitPutProd
 	return err
 }
 
+type PreviewAutoApproveRequestObject struct {
+	Product ProductPath `json:"product"`
+	Params  PreviewAutoApproveParams
+}
+
+type PreviewAutoApproveResponseObject interface {
+	VisitPreviewAutoApproveResponse(w http.ResponseWriter) error
+}
+
+type PreviewAutoApprove200JSONResponse AutoApprovePreview
+
+func (response PreviewAutoApprove200JSONResponse) VisitPreviewAutoApproveResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewAutoApprovedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PreviewAutoApprovedefaultApplicationProblemPlusJSONResponse) VisitPreviewAutoApproveResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReclaimLeasesRequestObject struct {
 	Body *ReclaimLeasesJSONRequestBody
 }
@@ -11285,6 +11382,9 @@ type StrictServerInterface interface {
 	// PutProduct Makes a product, or replaces its settings. A repo belongs to one product at most.
 	// (PUT /products/{product})
 	PutProduct(ctx context.Context, request PutProductRequestObject) (PutProductResponseObject, error)
+	// PreviewAutoApprove What the policy would have decided about the work of the last 30 days, whether or not it is switched on. Of at most the newest 500 hand-ins of jobs that need a review.
+	// (GET /products/{product}/auto_approve/preview)
+	PreviewAutoApprove(ctx context.Context, request PreviewAutoApproveRequestObject) (PreviewAutoApproveResponseObject, error)
 	// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 	// (POST /reclaim)
 	ReclaimLeases(ctx context.Context, request ReclaimLeasesRequestObject) (ReclaimLeasesResponseObject, error)
@@ -16048,6 +16148,32 @@ func (sh *strictHandler) PutProduct(ctx echo.Context, product ProductPath) error
 		return err
 	} else if validResponse, ok := response.(PutProductResponseObject); ok {
 		return validResponse.VisitPutProductResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PreviewAutoApprove operation middleware
+func (sh *strictHandler) PreviewAutoApprove(ctx echo.Context, product ProductPath, params PreviewAutoApproveParams) error {
+	var request PreviewAutoApproveRequestObject
+
+	request.Product = product
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewAutoApprove(ctx.Request().Context(), request.(PreviewAutoApproveRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewAutoApprove")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PreviewAutoApproveResponseObject); ok {
+		return validResponse.VisitPreviewAutoApproveResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

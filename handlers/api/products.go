@@ -1,10 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/autoapprove"
 )
 
 // productHandlers answer the calls about products.
@@ -81,6 +84,22 @@ func (b PutProductJSONRequestBody) settings() (jobs.ProductSettings, error) {
 		return in, fault.Invalid("one_job_per_repo", "It contradicts serialise, which takes its place. Leave it out.")
 	}
 	return in, nil
+}
+
+// AutoApprovePreview is what the policy would have decided.
+type AutoApprovePreview = jobs.Preview
+
+// PreviewAutoApprove says what the policy would have decided about the work of the last days.
+func (s *productHandlers) PreviewAutoApprove(ctx context.Context, r PreviewAutoApproveRequestObject) (PreviewAutoApproveResponseObject, error) {
+	in := r.Params
+	p, err := s.Jobs.PreviewAutoApprove(ctx, principal(ctx), r.Product, func(of *autoapprove.Settings) {
+		of.MaxLines, of.MaxFiles = cmp.Or(in.MaxLines, of.MaxLines), cmp.Or(in.MaxFiles, of.MaxFiles)
+		of.RequireVerdict = cmp.Or(in.RequireVerdict, of.RequireVerdict)
+		if in.DenyPaths != nil {
+			of.DenyPaths = slices.DeleteFunc(*in.DenyPaths, func(path string) bool { return path == "" })
+		}
+	})
+	return PreviewAutoApprove200JSONResponse(p), err
 }
 
 // branchHandlers answer the calls about branches of jobs.

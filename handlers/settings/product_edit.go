@@ -52,6 +52,13 @@ func (p *productPages) productUpdate(c echo.Context, who tenancy.Principal) erro
 	for engine, models := range otherModels(product.Models) {
 		change.Models[engine] = models
 	}
+	if err == nil && len(sheet.form.Errors) == 0 && change.AutoApprove.Enabled && !product.AutoApprove.Enabled && in.Get("auto_seen") == "" {
+		sheet.preview, err = p.preview(c.Request().Context(), who, product.Name, change.AutoApprove)
+		if err == nil {
+			sheet.form.Error = seeFirst
+			return p.productPage(c, who, http.StatusUnprocessableEntity, sheet)
+		}
+	}
 	return p.productSave(c, who, sheet, change, err)
 }
 

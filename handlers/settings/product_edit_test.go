@@ -289,6 +289,14 @@ func TestAProductHasSmallWorkApprovedByThePolicy(t *testing.T) {
 		v.Set("auto_max_lines", "20")
 		v.Set("auto_deny_paths", "infra\n*.sql")
 	})
+	doc = handlertest.Page(t, d.Post("/settings/products/ledger", in), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#product-form", "Nothing is saved yet.")
+	handlertest.WantText(t, doc, "#auto-preview", "Nothing was handed in for a review.")
+	if d.Settings("ledger").AutoApprove.Enabled {
+		t.Error("it was switched on before it was seen")
+	}
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/settings/products/ledger?preview=1"), http.StatusOK), "#auto-preview", 1)
+	in.Set("auto_seen", "1")
 	handlertest.WantRedirect(t, d.Post("/settings/products/ledger", in), "/settings/products")
 	p := d.Settings("ledger").AutoApprove
 	if !p.Enabled || *p.RequireVerdict || *p.MaxLines != 20 || *p.MaxFiles != 5 || web.JoinAnd(p.DenyPaths) != "*.sql and infra" {

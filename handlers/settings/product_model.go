@@ -238,6 +238,7 @@ type productFormData struct {
 	product  *jobs.Product // nil for a new one
 	form     ui.Form
 	inReview reviewLoad
+	preview  *view.PolicyPreview // nil where nobody asks
 }
 
 func (s productFormData) model() view.ProductForm {
@@ -245,10 +246,12 @@ func (s productFormData) model() view.ProductForm {
 	if n := len(m.Errors); n > 0 {
 		m.Error = "The product was not saved. " + web.Plural(n, "field needs", "fields need") + " another value; your text is kept."
 	}
+	m.Preview = s.preview
 	if s.product == nil {
 		return m
 	}
 	p := *s.product
+	m.PreviewURL = links.ProductPreview(p.Name)
 	m.OtherModels = otherModels(p.Models).Lines()
 	m.Name, m.SaveURL, m.Paused = p.Name, links.Product(p.Name), p.Paused
 	m.BoardURL = links.BoardWith(links.Filter{Products: []string{p.Name}})

@@ -61,7 +61,13 @@ func (p *productPages) productShow(c echo.Context, who tenancy.Principal) error 
 	if err != nil {
 		return err
 	}
-	return p.productPage(c, who, http.StatusOK, productFormData{product: &product, form: fillProduct(product)})
+	sheet := productFormData{product: &product, form: fillProduct(product)}
+	if c.QueryParam("preview") != "" {
+		if sheet.preview, err = p.preview(c.Request().Context(), who, product.Name, product.AutoApprove); err != nil {
+			return err
+		}
+	}
+	return p.productPage(c, who, http.StatusOK, sheet)
 }
 
 // productName returns the one that the address names. A name with a slash is escaped

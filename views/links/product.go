@@ -11,6 +11,9 @@ const (
 	NewProduct = "/settings/products/new"
 )
 
+// ProductPreview returns that page with what the policy would have approved.
+func ProductPreview(name string) string { return Product(name) + "?preview=1#auto" }
+
 // Product returns the page of a product's settings; a form posts them to it.
 func Product(name string) string {
 	address := Products + "/" + url.PathEscape(name)

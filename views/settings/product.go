@@ -53,14 +53,18 @@ type ProductForm struct {
 	Models   []ModelRow
 	// OtherModels are those of engines without a row: "command:large=opus".
 	OtherModels []string
-	InReview    string       // "2 jobs are in review now.", "" for a new one
-	Ways        []ProductWay // of an existing one
-	RepoWays    []ProductWay // a repo's jobs each
-	Paused      bool
-	PauseURL    string // of an existing one that is not paused
-	ResumeURL   string // of one that is
-	Delete      *ui.Action
-	Stays       string // why it cannot be deleted, "" where it may be
+	// Preview is what the policy would have approved, nil where nobody asks.
+	Preview *PolicyPreview
+	// PreviewURL leads to it, "" for a new one.
+	PreviewURL string
+	InReview   string       // "2 jobs are in review now.", "" for a new one
+	Ways       []ProductWay // of an existing one
+	RepoWays   []ProductWay // a repo's jobs each
+	Paused     bool
+	PauseURL   string // of an existing one that is not paused
+	ResumeURL  string // of one that is
+	Delete     *ui.Action
+	Stays      string // why it cannot be deleted, "" where it may be
 }
 
 // ModelRow is an engine in the table of models, with the names of its fields, the smallest tier first.
@@ -68,6 +72,16 @@ type ModelRow struct {
 	Engine string
 	Fields []string
 }
+
+// PolicyPreview is what the policy would have decided, in words.
+type PolicyPreview struct {
+	Text string // "2 of 40 would have been approved"
+	Held []string
+	Rows []PolicyPreviewRow
+}
+
+// PolicyPreviewRow is what it would have decided about work.
+type PolicyPreviewRow struct{ Job, URL, Title, Policy, Decided, Why string }
 
 // ProductWay leads from a product to what belongs to it.
 type ProductWay struct{ Icon, Label, URL string }

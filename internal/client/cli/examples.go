@@ -106,6 +106,7 @@ var examples = map[string]string{
 	"pool set":                "pool set linux --os linux --engine claude --repo hello --seats 2 --max 4",
 	"pool show":               "pool show linux",
 	"product list":            "product list",
+	"product preview":         "product preview payments --max-lines 100",
 	"product remove":          "product remove payments",
 	"product set":             "product set payments --add-repo ledger-api --review --merge-by worker",
 	"product show":            "product show payments",

@@ -67,6 +67,11 @@ var verbs = []verb{
 
 	{"product", "list", "List the products", "listProducts", pages, listAll((*api.Client).ListProducts, printProducts)},
 	{"product", "show PRODUCT", "Show a product", "getProduct", nil, showOne((*api.Client).GetProduct, printProduct)},
+	{"product", "preview PRODUCT", "Show what the policy would have approved in the last 30 days", "previewAutoApprove",
+		[]flag{{"max-lines", "max_lines", "with at most so many `lines`", nil}, {"max-files", "max_files", "in at most so many `files`", nil},
+			{"require-verdict", "require_verdict", "whether a verifier must have approved it", nil},
+			{"deny-paths", "deny_paths", "`globs` of what it must not touch", nil}},
+		listBelow((*api.Client).PreviewAutoApprove, printAutoApprovePreview)},
 	{"product", "remove PRODUCT…", "Take away products that have no jobs", "deleteProduct", nil,
 		doEach("The product %s is gone.\n", (*api.Client).DeleteProduct)},
 
