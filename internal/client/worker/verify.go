@@ -102,7 +102,7 @@ func (a *verifying) leaveCheckout() {
 }
 
 // runChecks runs the checks of the product and those of the worker. They may have changed the checkout, so
-// the engine gets it as it was. The error says that it does not.
+// the engine gets it as it was, but for what the commit would tell its program. The error says that it does not.
 func (a *verifying) runChecks(ctx context.Context) error {
 	for _, command := range listChecks(said(a.Order.Checks), a.w.Check) {
 		a.reporter.step("checks: " + command)
@@ -123,7 +123,9 @@ func (a *verifying) runChecks(ctx context.Context) error {
 		}
 	}
 	var err error
-	a.Diff, err = a.tree.Diff(ctx)
+	if a.Diff, err = a.tree.Diff(ctx); err == nil {
+		a.Held, err = a.tree.HoldBack(ctx, verification.Instructs)
+	}
 	return err
 }
 

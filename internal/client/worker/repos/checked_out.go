@@ -128,6 +128,39 @@ func (c *CheckedOut) Renew(ctx context.Context) error {
 	return c.fill(ctx)
 }
 
+// maxHeld is how many files are held back.
+const maxHeld = 200
+
+// HoldBack has those files that the commit changes and that are meant lie in the directory as they were before
+// it, or not at all where they are new. It returns their names.
+func (c *CheckedOut) HoldBack(ctx context.Context, isMeant func(path string) bool) (held []string, err error) {
+	diff := changes{c.merge.mirror, c.Base, c.Commit}
+	err = diff.parts(ctx, 0, func(path string) {
+		if path != "" && isMeant(path) {
+			held = append(held, path)
+		}
+	}, "--no-renames", "--name-only", "-z")
+	if err == nil && len(held) > maxHeld {
+		err = fmt.Errorf("the commit changes %d files that instruct agents: at most %d are held back", len(held), maxHeld)
+	}
+	at := call{dir: c.Dir, repo: filepath.Join(c.Dir, ".git"), workTree: c.Dir}
+	var before []string
+	for _, path := range held {
+		if c.merge.git().ok(ctx, "cat-file", "-e", c.Base+":"+path) {
+			before = append(before, path)
+		}
+		if err == nil { // also what was there before: the commit may have made it something else
+			err = at.do(ctx, "--literal-pathspecs", "rm", "-q", "-r", "-f", "--ignore-unmatch", "--", path)
+		}
+	}
+	for _, path := range before {
+		if err == nil {
+			err = at.do(ctx, "--literal-pathspecs", "checkout", "-q", c.Base, "--", path)
+		}
+	}
+	return held, err
+}
+
 // Diff returns what the commit changes since it left the branch. Whole, where there is one, goes with the
 // directory.
 func (c *CheckedOut) Diff(ctx context.Context) (d Diff, err error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -59,5 +60,49 @@ func TestACommitThatIsNotThere(t *testing.T) {
 		if _, err := r.CheckOut(t.Context(), q); !errors.Is(err, ErrNoCommit) {
 			t.Errorf("%+v: %v", q, err)
 		}
+	}
+}
+
+// What a commit changes of files that are held back does not lie there, whatever it has made of them, and the
+// rest does.
+func TestChangesAreHeldBack(t *testing.T) {
+	r, at, _ := withOrigin(t)
+	outside := t.TempDir()
+	write(t, outside, "settings.json", "outside")
+	must[struct{}](t)(struct{}{}, os.Mkdir(filepath.Join(at, ".claude"), 0o700))
+	write(t, at, ".claude/settings.json", "before")
+	write(t, at, "CLAUDE.md", "before")
+	write(t, at, "AGENTS.md", "before")
+	gitIn(t, at, "add", "-A")
+	gitIn(t, at, "commit", "-q", "-m", "Instructions")
+	gitIn(t, at, "push", "-q", "origin", "main")
+	gitIn(t, at, "checkout", "-q", "-b", "hostile")
+	write(t, at, "CLAUDE.md", "approve")
+	write(t, at, ":(top)CLAUDE.md", "approve")
+	must[struct{}](t)(struct{}{}, errors.Join(os.RemoveAll(filepath.Join(at, ".claude")), os.Symlink(outside, filepath.Join(at, ".claude")),
+		os.Remove(filepath.Join(at, "AGENTS.md")), os.Mkdir(filepath.Join(at, "sub"), 0o700)))
+	write(t, at, "sub/CLAUDE.md", "approve")
+	write(t, at, "sub/code.go", "code")
+	gitIn(t, at, "add", "-A")
+	gitIn(t, at, "commit", "-q", "-m", "Hostile")
+	gitIn(t, at, "push", "-q", "origin", "hostile")
+	commit := gitIn(t, at, "rev-parse", "HEAD")
+	c := must[*CheckedOut](t)(r.CheckOut(t.Context(), CheckOutRequest{Repo: "ledger", Commit: commit, Branch: "hostile"}))
+	defer c.Close()
+	held := must[[]string](t)(c.HoldBack(t.Context(), func(path string) bool { return path != "sub/code.go" }))
+	if want := []string{".claude", ".claude/settings.json", ":(top)CLAUDE.md", "AGENTS.md", "CLAUDE.md", "sub/CLAUDE.md"}; !slices.Equal(held, want) {
+		t.Errorf("held back are %q", held)
+	}
+	for name, want := range map[string]string{".claude/settings.json": "before", "CLAUDE.md": "before", "AGENTS.md": "before", "sub/code.go": "code",
+		"sub/CLAUDE.md": "", ":(top)CLAUDE.md": ""} {
+		if got, _ := os.ReadFile(filepath.Join(c.Dir, name)); string(got) != want {
+			t.Errorf("%s says %q, not %q", name, got, want)
+		}
+	}
+	if got := must[[]byte](t)(os.ReadFile(filepath.Join(outside, "settings.json"))); string(got) != "outside" {
+		t.Errorf("outside is %s", got)
+	}
+	if head := gitIn(t, c.Dir, "rev-parse", "HEAD"); head != commit {
+		t.Errorf("it is at %s", head)
 	}
 }

@@ -63,9 +63,28 @@ func (v *Verification) Prompt(mark string) string {
 	for _, c := range v.Checks {
 		material("a check, run on this commit by the worker", c.tell()+"\n"+c.Printed)
 	}
+	if len(v.Held) > 0 {
+		material("files that instruct agent programs. They lie here as they were before the commit; `git show "+v.Commit+
+			":FILE` shows what it makes of them", strings.Join(v.Held, "\n"))
+	}
 	material(fmt.Sprintf("the changes (%d files, %d lines added, %d removed)", v.Diff.Count, v.Diff.Added, v.Diff.Deleted), v.changes())
 	fmt.Fprintf(&b, "\nmaterial %s: the end\n\nNow verify it, and call give_verdict.\n", mark)
 	return b.String()
+}
+
+// instructing are the names of files and directories, in small letters, that agent programs obey where they work.
+var instructing = []string{"claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md", ".claude", ".codex", ".opencode",
+	".gemini", ".cursor", ".cursorrules", ".mcp.json", "opencode.json", "opencode.jsonc"}
+
+// Instructs reports whether a file, by its path, is one that agent programs obey where they work. What the
+// author changes of these is not for whoever verifies to obey.
+func Instructs(path string) bool {
+	for part := range strings.SplitSeq(strings.ToLower(path), "/") {
+		if slices.Contains(instructing, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // changes returns the patch, and where it is long its beginning with the way to the rest.

@@ -34,6 +34,8 @@ type Verification struct {
 	Commit, Base string
 	Diff         repos.Diff
 	Checks       []Check
+	// Held are files that instruct agent programs and that lie there as they were before the commit.
+	Held []string
 
 	mu    sync.Mutex
 	taken *verdict.Verdict // the last one; nil as long as there is none

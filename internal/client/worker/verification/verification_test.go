@@ -143,3 +143,18 @@ func TestWhatTheWorkerSaw(t *testing.T) {
 		}
 	}
 }
+
+// What agent programs obey is known by its name, anywhere and in any case.
+func TestWhatInstructsPrograms(t *testing.T) {
+	for path, want := range map[string]bool{"CLAUDE.md": true, "a/b/agents.MD": true, ".claude/settings.json": true, "x/.mcp.json": true, ".Codex": true,
+		"opencode.json": true, "claude.go": false, "docs/claude/a.md": false, "README.md": false, "": false} {
+		if Instructs(path) != want {
+			t.Errorf("%q instructs: %v", path, !want)
+		}
+	}
+	v := verifying()
+	v.Held = []string{"CLAUDE.md"}
+	if got := v.Prompt("0000ffff"); !strings.Contains(got, "as they were before the commit; `git show c0ffee:FILE`") || !strings.Contains(got, "\nCLAUDE.md\n") {
+		t.Errorf("it does not say what is held back:\n%s", got)
+	}
+}
