@@ -3504,7 +3504,7 @@ type Job struct {
 	// ReviewRequired What counts: the job's own choice, else the product's policy.
 	ReviewRequired bool `json:"review_required"`
 
-	// Round How often verifiers have sent the work back.
+	// Round How often verifiers and red checks of merges have sent the work back.
 	Round int `json:"round"`
 
 	// Routability Only in the answer that created the job.
@@ -4671,7 +4671,7 @@ type ProductVerifySettings struct {
 	// Mode Whether work that is handed in for review is verified by an agent before a person decides: `off`, the default, or `agent`.
 	Mode *VerifyMode `json:"mode,omitempty"`
 
-	// Rounds How often a verifier may send the work of a job back before a person decides.
+	// Rounds How often verifiers, and red checks of merges, may send the work of a job back before a person decides.
 	Rounds *int `json:"rounds,omitempty"`
 }
 

@@ -123,7 +123,7 @@ func (q *Queries) JobMergeLock(ctx context.Context, db DBTX, workspaceID uuid.UU
 }
 
 const jobMergeOpen = `-- name: JobMergeOpen :many
-SELECT m.merge_job_id, m.job_id, m.commit, own.key AS merge_key, own.status AS merge_status, own.last_error,
+SELECT m.merge_job_id, m.job_id, m.commit, own.key AS merge_key, own.status AS merge_status, own.last_error, own.failure_kind, m.merge_by,
     coalesce(own.result->>'merged_commit', '')::text AS merged_commit, coalesce(own.result->>'url', '')::text AS url,
     j.key, j.status, j.version, j.approved_head
 FROM job_merge m
@@ -143,6 +143,8 @@ type JobMergeOpenRow struct {
 	MergeKey     string
 	MergeStatus  string
 	LastError    string
+	FailureKind  string
+	MergeBy      string
 	MergedCommit string
 	Url          string
 	Key          string
@@ -170,6 +172,8 @@ func (q *Queries) JobMergeOpen(ctx context.Context, db DBTX, workspaceID uuid.UU
 			&i.MergeKey,
 			&i.MergeStatus,
 			&i.LastError,
+			&i.FailureKind,
+			&i.MergeBy,
 			&i.MergedCommit,
 			&i.Url,
 			&i.Key,
@@ -299,6 +303,17 @@ DELETE FROM job_merge_hold WHERE workspace_id = $1 AND job_id = $2
 
 func (q *Queries) JobMergeRelease(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) error {
 	_, err := db.Exec(ctx, jobMergeRelease, workspaceID, jobID)
+	return err
+}
+
+const jobMergeSendBack = `-- name: JobMergeSendBack :exec
+UPDATE job_merge SET decided_at = now(), sent_back = true
+WHERE workspace_id = $1 AND merge_job_id = $2 AND decided_at IS NULL
+`
+
+// Notes that a merge is decided: its checks send the work back.
+func (q *Queries) JobMergeSendBack(ctx context.Context, db DBTX, workspaceID uuid.UUID, mergeJobID uuid.UUID) error {
+	_, err := db.Exec(ctx, jobMergeSendBack, workspaceID, mergeJobID)
 	return err
 }
 

@@ -14,10 +14,11 @@ import (
 
 const jobRejectedByPersons = `-- name: JobRejectedByPersons :one
 SELECT ((SELECT count(*) FROM attempt a WHERE a.workspace_id = $1 AND a.job_id = $2::uuid AND a.outcome = 'rejected')
-    > (SELECT count(*) FROM job_verify m WHERE m.workspace_id = $1 AND m.job_id = $2::uuid AND m.sent_back))::boolean
+    > (SELECT count(*) FROM job_verify m WHERE m.workspace_id = $1 AND m.job_id = $2::uuid AND m.sent_back)
+    + (SELECT count(*) FROM job_merge g WHERE g.workspace_id = $1 AND g.job_id = $2::uuid AND g.sent_back))::boolean
 `
 
-// Whether people have sent work of a job back: more often than verifiers have.
+// Whether people have sent work of a job back: more often than verifiers and checks have.
 func (q *Queries) JobRejectedByPersons(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (bool, error) {
 	row := db.QueryRow(ctx, jobRejectedByPersons, workspaceID, jobID)
 	var column_1 bool
@@ -226,7 +227,8 @@ func (q *Queries) JobVerifyInsert(ctx context.Context, db DBTX, arg JobVerifyIns
 
 const jobVerifyOf = `-- name: JobVerifyOf :many
 SELECT m.job_id, m.epoch, m.commit, m.acceptance, (m.decided_at IS NOT NULL)::boolean AS is_decided,
-    (SELECT count(*) FROM job_verify b WHERE b.workspace_id = m.workspace_id AND b.job_id = m.job_id AND b.sent_back)::int AS rounds
+    ((SELECT count(*) FROM job_verify b WHERE b.workspace_id = m.workspace_id AND b.job_id = m.job_id AND b.sent_back)
+        + (SELECT count(*) FROM job_merge g WHERE g.workspace_id = m.workspace_id AND g.job_id = m.job_id AND g.sent_back))::int AS rounds
 FROM job_verify m WHERE m.workspace_id = $1 AND m.verify_job_id = $2
 `
 

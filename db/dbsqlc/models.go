@@ -797,6 +797,7 @@ type JobMerge struct {
 	PullUrl     string
 	PullNumber  int
 	PullBranch  string
+	SentBack    bool
 }
 
 type JobMergeHold struct {

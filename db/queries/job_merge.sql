@@ -50,7 +50,7 @@ WHERE m.decided_at IS NULL AND m.commit <> '' AND j.status = 'approved' AND j.ap
 -- Open merges about which something is to be decided: the merge job has ended, or the work
 -- is not approved any more, or as another commit; not what is held after a refusal, nor a
 -- merge job whose agent was asked to stop.
-SELECT m.merge_job_id, m.job_id, m.commit, own.key AS merge_key, own.status AS merge_status, own.last_error,
+SELECT m.merge_job_id, m.job_id, m.commit, own.key AS merge_key, own.status AS merge_status, own.last_error, own.failure_kind, m.merge_by,
     coalesce(own.result->>'merged_commit', '')::text AS merged_commit, coalesce(own.result->>'url', '')::text AS url,
     j.key, j.status, j.version, j.approved_head
 FROM job_merge m
@@ -61,6 +61,11 @@ WHERE m.workspace_id = @workspace_id AND m.decided_at IS NULL
     AND NOT EXISTS (SELECT FROM job_merge_hold h WHERE h.workspace_id = m.workspace_id AND h.job_id = m.job_id AND h.until > now())
     AND NOT EXISTS (SELECT 1 FROM job_lease l WHERE l.workspace_id = m.workspace_id AND l.job_id = m.merge_job_id AND l.directive = 'cancel')
 ORDER BY m.merge_job_id LIMIT @max_rows;
+
+-- name: JobMergeSendBack :exec
+-- Notes that a merge is decided: its checks send the work back.
+UPDATE job_merge SET decided_at = now(), sent_back = true
+WHERE workspace_id = @workspace_id AND merge_job_id = @merge_job_id AND decided_at IS NULL;
 
 -- name: JobMergeDecide :exec
 UPDATE job_merge SET decided_at = now() WHERE workspace_id = @workspace_id AND merge_job_id = @merge_job_id AND decided_at IS NULL;

@@ -62,7 +62,8 @@ WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id::uuid;
 -- name: JobVerifyOf :many
 -- What a job verifies, and how often verifiers have sent that back so far.
 SELECT m.job_id, m.epoch, m.commit, m.acceptance, (m.decided_at IS NOT NULL)::boolean AS is_decided,
-    (SELECT count(*) FROM job_verify b WHERE b.workspace_id = m.workspace_id AND b.job_id = m.job_id AND b.sent_back)::int AS rounds
+    ((SELECT count(*) FROM job_verify b WHERE b.workspace_id = m.workspace_id AND b.job_id = m.job_id AND b.sent_back)
+        + (SELECT count(*) FROM job_merge g WHERE g.workspace_id = m.workspace_id AND g.job_id = m.job_id AND g.sent_back))::int AS rounds
 FROM job_verify m WHERE m.workspace_id = @workspace_id AND m.verify_job_id = @verify_job_id;
 
 -- name: JobVerdictOfCommit :one
@@ -79,6 +80,7 @@ WHERE m.workspace_id = @workspace_id AND m.verify_job_id = @verify_job_id AND m.
         AND o.verdict <> '');
 
 -- name: JobRejectedByPersons :one
--- Whether people have sent work of a job back: more often than verifiers have.
+-- Whether people have sent work of a job back: more often than verifiers and checks have.
 SELECT ((SELECT count(*) FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = @job_id::uuid AND a.outcome = 'rejected')
-    > (SELECT count(*) FROM job_verify m WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id::uuid AND m.sent_back))::boolean;
+    > (SELECT count(*) FROM job_verify m WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id::uuid AND m.sent_back)
+    + (SELECT count(*) FROM job_merge g WHERE g.workspace_id = @workspace_id AND g.job_id = @job_id::uuid AND g.sent_back))::boolean;

@@ -90,7 +90,9 @@ func (b PutProductJSONRequestBody) settings() (jobs.ProductSettings, error) {
 type AutoApprovePreview = jobs.Preview
 
 // PreviewAutoApprove says what the policy would have decided about the work of the last days.
-func (s *productHandlers) PreviewAutoApprove(ctx context.Context, r PreviewAutoApproveRequestObject) (PreviewAutoApproveResponseObject, error) {
+func (s *productHandlers) PreviewAutoApprove(ctx context.Context, r PreviewAutoApproveRequestObject) (
+	PreviewAutoApproveResponseObject, error,
+) {
 	in := r.Params
 	p, err := s.Jobs.PreviewAutoApprove(ctx, principal(ctx), r.Product, func(of *autoapprove.Settings) {
 		of.MaxLines, of.MaxFiles = cmp.Or(in.MaxLines, of.MaxLines), cmp.Or(in.MaxFiles, of.MaxFiles)

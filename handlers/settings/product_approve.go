@@ -70,8 +70,11 @@ func autoApproveChanges(before, in autoapprove.Settings) (list []string) {
 const seeFirst = "Nothing is saved yet. Below is what the policy would have approved; save again to switch it on."
 
 // preview reads what the policy would have decided about the work of a product within limits.
-func (p *productPages) preview(ctx context.Context, who tenancy.Principal, product string, within autoapprove.Settings) (*view.PolicyPreview, error) {
-	found, err := p.Jobs.PreviewAutoApprove(ctx, who, product, func(of *autoapprove.Settings) { *of = within.OrDefault() })
+func (p *productPages) preview(ctx context.Context, who tenancy.Principal, product string, within autoapprove.Settings) (
+	*view.PolicyPreview, error,
+) {
+	found, err := p.Jobs.PreviewAutoApprove(ctx, who, product,
+		func(of *autoapprove.Settings) { *of = within.OrDefault() })
 	if err != nil {
 		return nil, err
 	}
@@ -81,15 +84,16 @@ func (p *productPages) preview(ctx context.Context, who tenancy.Principal, produ
 // limitWords are what a limit is about.
 var limitWords = map[string]string{autoapprove.ByPerson: "a person's say", autoapprove.ByCommit: "the commit's name",
 	autoapprove.ByReadable: "what cannot be read", autoapprove.ByLines: "the lines", autoapprove.ByFiles: "the files",
-	autoapprove.ByPaths: "denied paths", autoapprove.ByVerdict: "the verdict", autoapprove.ByFindings: "findings", autoapprove.ByChecks: "checks"}
+	autoapprove.ByPaths: "denied paths", autoapprove.ByVerdict: "the verdict", autoapprove.ByFindings: "findings",
+	autoapprove.ByChecks: "checks"}
 
 // decidedWords are what came of work.
-var decidedWords = map[string]string{"approved": "Approved", "rejected": "Sent back by a person", "sent_back": "Sent back by a verifier",
-	"": "Not yet"}
+var decidedWords = map[string]string{"approved": "Approved", "rejected": "Sent back by a person",
+	"sent_back": "Sent back by a verifier", "": "Not yet"}
 
 func previewModel(p jobs.Preview) *view.PolicyPreview {
-	m := &view.PolicyPreview{Text: fmt.Sprintf("%s of %s would have been approved; people have sent back %s of them.", ui.Count(p.Passed),
-		web.Plural(p.Reviewed, "hand-in", "hand-ins"), ui.Count(p.Rejected))}
+	m := &view.PolicyPreview{Text: fmt.Sprintf("%s of %s would have been approved; people have sent back %s of them.",
+		ui.Count(p.Passed), web.Plural(p.Reviewed, "hand-in", "hand-ins"), ui.Count(p.Rejected))}
 	if p.Reviewed == 0 {
 		m.Text = "Nothing was handed in for a review."
 	}
@@ -97,7 +101,8 @@ func previewModel(p jobs.Preview) *view.PolicyPreview {
 		m.Text += " There were more; these are the newest."
 	}
 	for _, h := range p.Held {
-		m.Held = append(m.Held, fmt.Sprintf("%s held by %s, %s by that alone", ui.Count(h.Count), limitWords[h.Limit], ui.Count(h.Alone)))
+		m.Held = append(m.Held, fmt.Sprintf("%s held by %s, %s by that alone",
+			ui.Count(h.Count), limitWords[h.Limit], ui.Count(h.Alone)))
 	}
 	for _, one := range p.Items {
 		m.Rows = append(m.Rows, view.PolicyPreviewRow{Job: one.Job, URL: links.Job(one.Job), Title: one.Title,

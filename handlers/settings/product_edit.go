@@ -52,7 +52,8 @@ func (p *productPages) productUpdate(c echo.Context, who tenancy.Principal) erro
 	for engine, models := range otherModels(product.Models) {
 		change.Models[engine] = models
 	}
-	if err == nil && len(sheet.form.Errors) == 0 && change.AutoApprove.Enabled && !product.AutoApprove.Enabled && in.Get("auto_seen") == "" {
+	isUnseen := change.AutoApprove.Enabled && !product.AutoApprove.Enabled && in.Get("auto_seen") == ""
+	if err == nil && len(sheet.form.Errors) == 0 && isUnseen {
 		sheet.preview, err = p.preview(c.Request().Context(), who, product.Name, change.AutoApprove)
 		if err == nil {
 			sheet.form.Error = seeFirst

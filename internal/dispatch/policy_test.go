@@ -14,6 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/autoapprove"
 	"github.com/fleetboard/fleetboard/internal/jobs/verdict"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 const wholeCommit = "0123456789012345678901234567890123456789"
@@ -215,4 +216,84 @@ func TestThePolicyDecidesByTheAuthorsWordWhereThatIsEnough(t *testing.T) {
 			w.Consistent()
 		})
 	}
+}
+
+// merge has an agent claim the next merge job, and fail it by its checks, or merge.
+func (w *testWorkspace) merges(agent tenancy.Principal, red string) {
+	w.T.Helper()
+	w.mergeCycle(1)
+	m, _ := w.order(agent)
+	var err error
+	if red == "" {
+		_, err = w.Dispatch.Complete(w.Ctx, agent, ref(m), report.Completion{Result: []byte(`{"merged_commit": "abc"}`)})
+	} else {
+		_, err = w.Dispatch.Fail(w.Ctx, agent, ref(m), report.Failure{Error: red, Kind: string(jobs.FailedChecks)})
+	}
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.mergeCycle(1)
+}
+
+// Red checks of a merge and of a pull request go back to the agent with the failing lines, within the rounds that
+// verifiers have too; what is mended is approved by the policy and merged.
+func TestRedChecksGoBackToTheAgent(t *testing.T) {
+	for by, words := range map[string]string{jobs.MergeByWorker: "when 0", jobs.MergeByPullRequest: "of the pull request of 0"} {
+		t.Run(by, func(t *testing.T) {
+			w := newTestWorkspace(t)
+			w.verified(distinct.ByAgent, within, func(p *jobs.ProductSettings) { p.By = by })
+			ada, bob, forger := w.Agent("ada", hasAtlas), w.Agent("bob", hasAtlas), w.forger("forger")
+			work := w.Job("work", inRepo("atlas"))
+			w.handIn(ada, wholeCommit)
+			w.says(bob, sayApproved(patchOf("a.go", "b")))
+			w.merges(forger, "make test: it ended with status 1\n\n--- FAIL: TestAdd\n    want 3, got 4")
+			j := w.Want(work, jobs.Ready)
+			if j.StatusBy.Name != "policy" || j.Round != 1 || !strings.Contains(j.Feedback, words) || !strings.Contains(j.Feedback, "want 3, got 4") ||
+				!strings.Contains(j.Feedback, "round 1 of 2") {
+				t.Errorf("it is back by %s, round %d: %s", j.StatusBy.Name, j.Round, j.Feedback)
+			}
+			if again := w.handIn(ada, strings.Replace(wholeCommit, "0", "f", 1)); again.Status != jobs.InReview {
+				t.Fatalf("handed in again it is %s", again.Status)
+			}
+			w.says(bob, sayApproved(patchOf("a.go", "c")))
+			if j := w.Want(work, jobs.Approved); j.StatusBy.Name != "policy" {
+				t.Errorf("mended it was approved by %s", j.StatusBy.Name)
+			}
+			w.merges(forger, "")
+			w.Want(work, jobs.Completed)
+			w.Consistent()
+		})
+	}
+}
+
+// Three red rounds end with a person, who sees all three; so does a red check where nothing is verified.
+func TestRedChecksBeyondTheRoundsArePeoples(t *testing.T) {
+	w := newTestWorkspace(t)
+	w.verified(distinct.ByAgent, within, func(p *jobs.ProductSettings) { p.By = jobs.MergeByWorker })
+	ada, bob, forger := w.Agent("ada", hasAtlas), w.Agent("bob", hasAtlas), w.forger("forger")
+	work := w.Job("work", inRepo("atlas"))
+	for round, commit := range []string{wholeCommit, strings.Replace(wholeCommit, "0", "a", 1), strings.Replace(wholeCommit, "0", "b", 1)} {
+		w.handIn(ada, commit)
+		w.says(bob, sayApproved(patchOf("a.go", "b")))
+		w.merges(forger, "red "+commit[:1])
+		if j := w.Get(work); j.Round != min(round+1, 2) {
+			t.Errorf("after round %d it has %d", round+1, j.Round)
+		}
+	}
+	if j := w.Want(work, jobs.InReview); j.LastError != "red b" {
+		t.Errorf("a person sees %q", j.LastError)
+	}
+	if said := w.reasons(work, "job.merge_failed"); said != "merging: red 0 | merging: red a | merging: red b" {
+		t.Errorf("the history says %q", said)
+	}
+	w.Consistent()
+
+	w.verified(distinct.ByAgent, within, func(p *jobs.ProductSettings) {
+		p.By, p.Verify.Mode, p.AutoApprove.Enabled = jobs.MergeByWorker, jobs.VerifyOff, false
+	})
+	other := w.Job("other", inRepo("atlas"))
+	w.handIn(ada, wholeCommit)
+	w.Act(other, jobs.ByApprove)
+	w.merges(forger, "red")
+	w.Want(other, jobs.InReview)
 }

@@ -60,8 +60,9 @@ type Previewed struct {
 	Reason  string    `json:"reason"`
 }
 
-// PreviewAutoApprove returns what the policy would have decided about the work of a product in the last 30 days with some
-// settings, whether or not they are on; change makes them of those of the product. Forbidden; NotFound; Validation.
+// PreviewAutoApprove returns what the policy would have decided about the work of a product in the last 30 days
+// with some settings, whether or not they are on; change makes them of those of the product. Forbidden;
+// NotFound; Validation.
 func (s *Service) PreviewAutoApprove(ctx context.Context, who tenancy.Principal, name string, change func(*autoapprove.Settings)) (
 	p Preview, err error,
 ) {
@@ -75,7 +76,9 @@ func (s *Service) PreviewAutoApprove(ctx context.Context, who tenancy.Principal,
 	return p, err
 }
 
-func previewTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, change func(*autoapprove.Settings)) (Preview, error) {
+func previewTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, change func(*autoapprove.Settings)) (
+	Preview, error,
+) {
 	list, err := productsTx(ctx, tx, workspace)
 	if err != nil {
 		return Preview{}, err
@@ -90,8 +93,8 @@ func previewTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, cha
 	if err := problems.Err(); err != nil {
 		return Preview{}, err
 	}
-	found, err := q.AutoApproveList(ctx, tx, dbsqlc.AutoApproveListParams{WorkspaceID: workspace, ProductID: list[at].ID, Days: PreviewDays,
-		MaxJobs: previewJobs, MaxRows: MaxPreview + 1})
+	found, err := q.AutoApproveList(ctx, tx, dbsqlc.AutoApproveListParams{WorkspaceID: workspace, ProductID: list[at].ID,
+		Days: PreviewDays, MaxJobs: previewJobs, MaxRows: MaxPreview + 1})
 	if err != nil {
 		return Preview{}, err
 	}
@@ -102,7 +105,7 @@ func previewTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, cha
 			return Preview{}, err
 		}
 	}
-	return t.total(), nil
+	return t.conclude(), nil
 }
 
 // tally counts what the policy would have decided.
@@ -129,7 +132,7 @@ func (t *tally) addTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []db
 
 func (t *tally) add(r dbsqlc.AutoApproveFactsRow) {
 	o := t.limits.Decide(judge(r, t.wanted))
-	one := Previewed{Job: r.Key, Title: r.Title, Attempt: r.Epoch, At: r.At, Decided: decided(r), Passed: o.Passed}
+	one := Previewed{Job: r.Key, Title: r.Title, Attempt: r.Epoch, At: r.At, Decided: nameDecision(r), Passed: o.Passed}
 	t.Reviewed++
 	if o.Passed {
 		one.Reason = autoapprove.Say(o.Limits)
@@ -154,7 +157,7 @@ func (t *tally) add(r dbsqlc.AutoApproveFactsRow) {
 	}
 }
 
-func (t *tally) total() Preview {
+func (t *tally) conclude() Preview {
 	t.Held = []HeldBy{}
 	for _, name := range autoapprove.Names {
 		if h := t.held[name]; h != nil {
@@ -166,8 +169,8 @@ func (t *tally) total() Preview {
 	return t.Preview
 }
 
-// decided returns what came of work.
-func decided(r dbsqlc.AutoApproveFactsRow) string {
+// nameDecision returns what came of work.
+func nameDecision(r dbsqlc.AutoApproveFactsRow) string {
 	switch {
 	case r.SentBack:
 		return "sent_back"

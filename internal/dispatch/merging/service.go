@@ -173,6 +173,9 @@ func (s *Service) look(ctx context.Context, workspace ids.ID, m openMerge) (did 
 // conclude decides about the job and closes the merge.
 func (s *Service) conclude(ctx context.Context, workspace ids.ID, m openMerge) (did bool, err error) {
 	if m.isWanted() {
+		if back, err := s.sendBack(ctx, workspace, m); err != nil || back {
+			return back, err
+		}
 		if decided, err := s.act(ctx, workspace, m.Key, m.decision()); err != nil || !decided {
 			return false, err
 		}
