@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs/autoapprove"
@@ -93,8 +92,7 @@ func previewTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, cha
 	if err := problems.Err(); err != nil {
 		return Preview{}, err
 	}
-	found, err := q.AutoApproveList(ctx, tx, dbsqlc.AutoApproveListParams{WorkspaceID: workspace, ProductID: list[at].ID,
-		Days: PreviewDays, MaxJobs: previewJobs, MaxRows: MaxPreview + 1})
+	found, err := handInsTx(ctx, tx, workspace, list[at].ID)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -118,7 +116,7 @@ type tally struct {
 	pass, remain []Previewed
 }
 
-func (t *tally) addTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []dbsqlc.AutoApproveListRow) error {
+func (t *tally) addTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []handIn) error {
 	jobs, epochs := make([]ids.ID, 0, len(some)), make([]int64, 0, len(some))
 	for _, r := range some {
 		jobs, epochs = append(jobs, r.JobID), append(epochs, r.Epoch)
@@ -130,7 +128,7 @@ func (t *tally) addTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []db
 	return err
 }
 
-func (t *tally) add(r dbsqlc.AutoApproveFactsRow) {
+func (t *tally) add(r handInFacts) {
 	o := t.limits.Decide(judge(r, t.wanted))
 	one := Previewed{Job: r.Key, Title: r.Title, Attempt: r.Epoch, At: r.At, Decided: nameDecision(r), Passed: o.Passed}
 	t.Reviewed++
@@ -170,7 +168,7 @@ func (t *tally) conclude() Preview {
 }
 
 // nameDecision returns what came of work.
-func nameDecision(r dbsqlc.AutoApproveFactsRow) string {
+func nameDecision(r handInFacts) string {
 	switch {
 	case r.SentBack:
 		return "sent_back"
@@ -183,7 +181,7 @@ func nameDecision(r dbsqlc.AutoApproveFactsRow) string {
 }
 
 // judge returns what was known of work as it was handed in.
-func judge(r dbsqlc.AutoApproveFactsRow, wanted string) autoapprove.Facts {
+func judge(r handInFacts, wanted string) autoapprove.Facts {
 	f := evidence.FromResult(r.Result, wanted)
 	if r.IsLong {
 		f.Change.Unread = []string{"what was handed in is longer than is read"}
