@@ -229,10 +229,14 @@ func (s pageData) meta() []ui.Sentence {
 	return list
 }
 
-// sent returns what people wrote to earlier attempts, newest first.
+// sent returns what people wrote to earlier attempts, newest first, without what stands in the rounds.
 func (s pageData) sent() []viewparts.Feedback {
 	var list []viewparts.Feedback
 	for _, e := range s.job.talk {
+		by := string(parseObject(e.Payload)["verified_by"])
+		if slices.ContainsFunc(s.job.rounds, func(r screens.Round) bool { return by == strconv.Quote(r.Key) }) {
+			continue
+		}
 		switch e.Type {
 		case eventlog.JobRejected, eventlog.JobMergeFailed, eventlog.JobRetried:
 			list = append(list, jobparts.Feedback(e, s.now))

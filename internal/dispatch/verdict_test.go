@@ -49,7 +49,7 @@ func TestChangesGoBackToTheAgentForSomeRounds(t *testing.T) {
 		done := w.says(bob, sayChanges)
 		j := w.Want(work, jobs.Ready)
 		if done.Status != jobs.Completed || j.Round != round+1 || j.Verdict != "changes" || j.StatusBy.Name != "policy" ||
-			!strings.Contains(j.Feedback, "[blocker] a.go:7\nIt divides by zero.") || !strings.Contains(j.Feedback, "round "+string(rune('1'+round))+" of 2") {
+			!strings.Contains(j.Feedback, "[blocker] a.go:7\nIt divides by zero.") || !strings.Contains(j.Feedback, "round "+string(rune('1'+round))+" of 3") {
 			t.Errorf("after round %d it is %s by %s, %s, round %d: %s", round+1, j.Status, j.StatusBy.Name, j.Verdict, j.Round, j.Feedback)
 		}
 		w.endVerifications(0)

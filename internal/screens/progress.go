@@ -7,6 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -23,6 +24,10 @@ type Progress struct {
 	Since   *time.Time // when its present agent, or else the last one, claimed it
 	EndedAt *time.Time // when there was a verdict, or when it was closed without
 	Error   string     // why it ended without a verdict
+	// Of the verdict how many criteria there are and are met, and what all verifications of the job have
+	// cost; both are not there in a Round, which has each of them.
+	Judged, Met int
+	Spent       spend.Nanos
 
 	lane int64 // of the verify job
 }

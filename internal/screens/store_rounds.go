@@ -20,7 +20,7 @@ func (r verifications) readProgress(list []ids.ID, epochs []int64) (map[ids.ID]P
 	for _, row := range rows {
 		p := Progress{Key: row.Key, Round: row.RoundsBefore + 1, Rounds: row.VerifyRounds + 1, Verdict: row.Verdict,
 			Agent: cmp.Or(row.SaidBy, row.Agent), Factory: row.Factory, At: row.CreatedAt, Since: row.ClaimedAt, EndedAt: row.DecidedAt,
-			Error: row.LastError, lane: row.LaneID}
+			Error: row.LastError, Judged: row.Criteria, Met: row.CriteriaMet, Spent: spend.Nanos(row.ChargedNanos), lane: row.LaneID}
 		if err := r.judge(&p, jobs.Status(row.Status)); err != nil {
 			return nil, err
 		}

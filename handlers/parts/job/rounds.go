@@ -66,7 +66,7 @@ func describeRound(p screens.Progress) string {
 }
 
 // VerifiedLine is the line of a card that says how far the verification of its work is: "Verifying · bob · 3m
-// · round 2 of 3".
+// · round 2 of 3", "bob approves · 3 of 3 met · round 2 of 3 · $0.25", the cost of all rounds.
 func VerifiedLine(p screens.Progress, now time.Time) *view.Reason {
 	s := signProgress(p)
 	text := ui.Text(s.word)
@@ -80,7 +80,14 @@ func VerifiedLine(p screens.Progress, now time.Time) *view.Reason {
 		text = ui.Say(ui.Name(p.Agent), ui.T(map[string]string{verdict.Approve: " approves", verdict.Changes: " wants changes",
 			verdict.Unsure: " is not sure"}[p.Verdict]))
 	}
-	return &view.Reason{Icon: s.icon, Tone: s.tone, Text: append(text, ui.T(" · "+describeRound(p)))}
+	if p.Judged > 0 {
+		text = append(text, ui.T(" · "+strconv.Itoa(p.Met)+" of "+strconv.Itoa(p.Judged)+" met"))
+	}
+	text = append(text, ui.T(" · "+describeRound(p)))
+	if p.Spent > 0 {
+		text = append(text, ui.T(" · "+p.Spent.String()))
+	}
+	return &view.Reason{Icon: s.icon, Tone: s.tone, Text: text}
 }
 
 // Verification shows the verifications of a job, the newest first.

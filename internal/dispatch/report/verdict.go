@@ -84,7 +84,7 @@ func (b *finishBatch) sendBack(done jobs.Job, work jobs.Locked, of verified, sai
 	if !returns {
 		return b.approveVerified(product, work, of, done.StatusBy.Name, said)
 	}
-	d, err := work.Reject(said.Feedback(done.StatusBy.Name, of.commit, of.rounds+1, rounds))
+	d, err := work.Reject(said.Feedback(done.StatusBy.Name, of.commit, of.rounds+1, rounds+1))
 	if err != nil {
 		return nil, err
 	}

@@ -369,3 +369,39 @@ func TestPrivateAddressesAreNotConnectedTo(t *testing.T) {
 		t.Errorf("the page says %+v, %v", all.Channels, err)
 	}
 }
+
+// Work that an agent verifies, or is expected to, is told of once there is a verdict, or nobody has begun
+// for ten minutes.
+func TestVerifiedWorkIsToldOfWhenAPersonIsToDecide(t *testing.T) {
+	for name, happens := range map[string]func(s *space){
+		"a verdict": func(s *space) {
+			bob := s.Agent("bob")
+			held := s.Claim(bob)
+			if _, err := s.Dispatch.Complete(s.Ctx, bob, dispatchtest.Ref(held), report.Completion{Result: []byte(`{"verdict": "unsure"}`)}); err != nil {
+				s.T.Fatal(err)
+			}
+		},
+		"nobody begins": func(s *space) {
+			dbfactory.Exec(s.T, s.DB, `UPDATE job SET ready_at = now() - interval '11 minutes' WHERE kind = 'verify'`)
+			s.Job("another", func(n *jobs.New) { n.Capabilities = []string{"nobody:has"} }) // the log has to move
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			s.hooked(tenancy.RoleMember, "Ada")
+			if _, _, err := s.Jobs.PutProduct(s.Ctx, s.Owner, "default", jobs.ProductSettings{Verify: jobs.Verify{Mode: jobs.VerifyByAgent}}); err != nil {
+				t.Fatal(err)
+			}
+			s.handIn("Alpha", "9be04d1f00")
+			s.round()
+			if got := s.hook.got(); len(got) != 0 {
+				t.Fatalf("while it waits for a verifier there are %+v", got)
+			}
+			happens(s)
+			s.round()
+			if got := s.hook.got(); len(got) != 1 || got[0].Data.Decisions[0].Kind != "review" {
+				t.Errorf("then there are %+v", got)
+			}
+		})
+	}
+}
