@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	// PreviewDays is how far back a preview looks, MaxPreview at how much work, and MaxPreviewed how much of that
-	// it names.
-	PreviewDays  = 30
-	MaxPreview   = 500
+	// PreviewDays is how far back a preview looks.
+	PreviewDays = 30
+	// MaxPreview is at how much work it looks.
+	MaxPreview = 500
+	// MaxPreviewed is how much of that it names.
 	MaxPreviewed = 50
 	// previewJobs bounds the jobs of a workspace that are looked through, previewAtOnce how much is read at once,
 	// and previewBytes how long what was said of one may be.
