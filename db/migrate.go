@@ -25,12 +25,13 @@ import (
 const (
 	migrationLockEvery = 1
 	migrationLockTries = 600
-	// migrationWait is how long a migration waits for a table, in milliseconds: less than PostgreSQL waits
-	// before it looks for deadlocks (1 s), so that the migration gives up and not a request. migrationRest is how long
-	// it lets others use it before it tries again, migrationTries times.
-	migrationWait  = "500"
+	// migrationWait is how long a migration waits for a table, in milliseconds: a small part of what PostgreSQL
+	// waits before it looks for deadlocks (1 s), so that the migration gives up and not a request that has waited
+	// for another table meanwhile. migrationRest is how long it lets others use it before it tries again,
+	// migrationTries times.
+	migrationWait  = "100"
 	migrationRest  = time.Second
-	migrationTries = 200
+	migrationTries = 600
 )
 
 // SchemaError says that the database's schema is not the one of this program.

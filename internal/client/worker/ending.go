@@ -23,8 +23,18 @@ type ending struct {
 	body api.LeaseEnd
 }
 
-// maxCheckOutput is how much of what a check printed is reported, in bytes.
-const maxCheckOutput = 4000
+// What is reported of a check that did not pass: maxCheckSaid characters of which it is and how it ended, and the
+// last maxCheckOutput bytes of what it printed. Together these are less than the 4,000 bytes that a job keeps of an
+// error, so that the last lines, which mostly say what failed, are among them.
+const (
+	maxCheckSaid   = 150
+	maxCheckOutput = 3400
+)
+
+// checksFailed returns how an attempt ends whose check did not pass: said says which and how.
+func checksFailed(said, printed string, retryable bool) ending {
+	return failure("checks_failed", redact.Cut(said, maxCheckSaid)+"\n\n"+printed, retryable)
+}
 
 // release gives the job back.
 func release(reason string) ending {
@@ -114,7 +124,7 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 			return err
 		})
 		if err != nil {
-			return a.stoppedOr(failure("checks_failed", fmt.Sprintf("%s: %v\n\n%s", a.w.Check, err, said), true))
+			return a.stoppedOr(checksFailed(fmt.Sprintf("%s: %v", a.w.Check, err), said, true))
 		}
 	}
 	diff, err := a.tree.Diff(ctx)

@@ -92,7 +92,7 @@ func unmerged(err error, printed string) ending {
 	case errors.Is(err, repos.ErrConflict), errors.Is(err, repos.ErrInTheWay):
 		return failure("merge_conflict", err.Error(), false)
 	case errors.Is(err, repos.ErrCheck):
-		return failure("checks_failed", err.Error()+"\n\n"+printed, false)
+		return checksFailed(err.Error(), printed, false)
 	}
 	return failure("other", err.Error(), true)
 }
