@@ -94,7 +94,7 @@ func (s *Service) changes(ctx context.Context, who tenancy.Principal, sum summar
 		if err := u.readColumns(r, sum.columns()); err != nil {
 			return err
 		}
-		if sum.needs || verifiers || !sameOffers(sum.supply.offers, u.supply.offers) {
+		if sum.needs || verifiers || u.movesVerifyJob(sum.moved) || !sameOffers(sum.supply.offers, u.supply.offers) {
 			n, err := r.needs()
 			if err != nil {
 				return err
@@ -130,6 +130,12 @@ func (u *Update) readCards(r *reader, sum summary) (err error) {
 	work, err := verifications{r}.verifiedBy(u.Cards)
 	u.Cards = append(u.Cards, missingFrom(u.Cards, work)...)
 	return err
+}
+
+// movesVerifyJob reports whether one of the jobs that moved verifies work: that may wait for a person now, or
+// no more.
+func (u *Update) movesVerifyJob(moved []ids.ID) bool {
+	return slices.ContainsFunc(u.Cards, func(c Card) bool { return c.Job.Kind == jobs.KindVerify && slices.Contains(moved, c.Job.ID) })
 }
 
 func (u *Update) readColumns(r *reader, list []Column) error {

@@ -258,10 +258,9 @@ func inQuestionOrder(cards []Card) {
 }
 
 // A job begins or ceases to wait for a person where its status becomes one of begins
-// or was one of ends, and where it asks. A job that is ready may be unroutable; one that is cancelled
-// may have been to verify work.
+// or was one of ends, and where it asks. A job that is ready may be unroutable.
 var (
-	begins = []string{string(jobs.Ready), string(jobs.InReview), string(jobs.Failed), string(jobs.Aborted)}
+	begins = []string{string(jobs.Ready), string(jobs.InReview), string(jobs.Failed)}
 	ends   = append([]string{string(jobs.Blocked)}, begins...)
 )
 
