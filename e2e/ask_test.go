@@ -67,7 +67,7 @@ func TestTakingALeaseAsks(t *testing.T) {
 	complete(t, agent, "FB-1")
 	v.sees("#list-done #card-fb-1")
 	v.drag("#list-done #card-fb-1", "#col-ready")
-	v.sees(`#dlg-retry[open]:has-text("Do FB-1 again?")`)
+	v.sees(`#dlg-retry[open]:has-text("Go on with FB-1?")`)
 	v.key("Escape")
 	v.sees("#list-done #card-fb-1")
 
