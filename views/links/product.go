@@ -12,7 +12,7 @@ const (
 )
 
 // ProductPreview returns that page with what the policy would have approved.
-func ProductPreview(name string) string { return Product(name) + "?preview=1#auto" }
+func ProductPreview(name string) string { return Product(name) + "?preview=1#auto-preview" }
 
 // Product returns the page of a product's settings; a form posts them to it.
 func Product(name string) string {

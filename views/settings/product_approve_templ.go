@@ -32,7 +32,7 @@ func productApprove(f ProductForm) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<fieldset class=\"grid grid-cols-[minmax(0,1fr)] gap-4 border-t border-line pt-4\" id=\"auto\"><legend class=\"sr-only\">What is approved without a person</legend>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<fieldset class=\"grid grid-cols-[minmax(0,1fr)] gap-4 border-t border-line pt-4\"><legend class=\"sr-only\">What is approved without a person</legend>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
