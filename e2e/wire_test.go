@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -139,7 +140,7 @@ func (s *server) counted() (seen *server, down *atomic.Int64) {
 			if err != nil {
 				return
 			}
-			go relay(browser, strings.TrimPrefix(s.url, "http://"), down)
+			go relay(s.t.Context(), browser, strings.TrimPrefix(s.url, "http://"), down)
 		}
 	}()
 	behind := *s
@@ -148,9 +149,9 @@ func (s *server) counted() (seen *server, down *atomic.Int64) {
 }
 
 // relay joins a connection of a browser with the server at an address, until either ends it.
-func relay(browser net.Conn, server string, down *atomic.Int64) {
+func relay(ctx context.Context, browser net.Conn, server string, down *atomic.Int64) {
 	defer func() { _ = browser.Close() }()
-	conn, err := net.Dial("tcp", server)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", server)
 	if err != nil {
 		return
 	}
