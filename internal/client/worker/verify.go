@@ -182,6 +182,7 @@ func (a *verifying) handInVerdict(r engines.Result) ending {
 // GiveVerdict takes what the engine says, for mcptools.Verifier. The error says what is wrong with it.
 func (a *verifying) GiveVerdict(_ context.Context, raw json.RawMessage) error {
 	if err := a.Take(raw, a.reporter.secret.Cut); err != nil {
+		a.reporter.log("WARNING", "verdict", err.Error()) // not every program shows what its tools answer
 		return err
 	}
 	a.reporter.step("has a verdict")
