@@ -245,6 +245,53 @@ func TestALaterAttemptBeginsFromWhatWasMerged(t *testing.T) {
 	}
 }
 
+// A link may take the place of a directory or a file, and either that of a link, wherever they lead: what stands
+// there is handed in, and nothing behind a link.
+func TestLinksTakePlaces(t *testing.T) {
+	files := []string{"docs/a.md", "docs/deep/b.md", "docs2/a.md", "file", "lib/x/y.go"}
+	for change, want := range map[string]string{
+		"mv docs documentation && ln -s documentation docs":            "docs docs2/a.md documentation/a.md documentation/deep/b.md file lib/x/y.go link",
+		"mv docs/deep deep && ln -s ../deep docs/deep":                 "deep/b.md docs/a.md docs/deep docs2/a.md file lib/x/y.go link",
+		"rm -r docs && ln -s docs2 docs":                               "docs docs2/a.md file lib/x/y.go link",
+		"rm -r docs && ln -s nowhere docs":                             "docs docs2/a.md file lib/x/y.go link",
+		"rm -r docs && ln -s ../.. docs":                               "docs docs2/a.md file lib/x/y.go link",
+		"cp -r docs ../outside && rm -r docs && ln -s ../outside docs": "docs docs2/a.md file lib/x/y.go link",
+		"mv lib/x x && rmdir lib && ln -s . lib":                       "docs/a.md docs/deep/b.md docs2/a.md file lib link x/y.go",
+		"rm file && ln -s docs/a.md file":                              "docs/a.md docs/deep/b.md docs2/a.md file lib/x/y.go link",
+		"rm -r docs && echo one > docs":                                "docs docs2/a.md file lib/x/y.go link",
+		"rm file && mkdir file && echo one > file/in":                  "docs/a.md docs/deep/b.md docs2/a.md file/in lib/x/y.go link",
+		"rm link && mkdir link && echo one > link/a.md":                "docs/a.md docs/deep/b.md docs2/a.md file lib/x/y.go link/a.md",
+		"mv docs d && ln -s d docs && git add -A":                      "d/a.md d/deep/b.md docs docs2/a.md file lib/x/y.go link",
+	} {
+		t.Run(change, func(t *testing.T) {
+			dir := t.TempDir()
+			at := repository(t, dir, "ledger")
+			for _, name := range files {
+				must[struct{}](t)(struct{}{}, os.MkdirAll(filepath.Dir(filepath.Join(at, name)), 0o700))
+				write(t, at, name, name)
+			}
+			must[struct{}](t)(struct{}{}, os.Symlink("docs", filepath.Join(at, "link")))
+			gitIn(t, at, "add", "-A")
+			gitIn(t, at, "commit", "-q", "-m", "Files")
+			w := begin(t, host(t, dir, t.TempDir()), Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+			agent := exec.CommandContext(t.Context(), "sh", "-c", change)
+			agent.Dir = w.Dir
+			if out, err := agent.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			commit, _, err := w.Commit(t.Context(), "Done")
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := strings.Fields(gitIn(t, w.Mirror(), "ls-tree", "-r", "--name-only", commit))
+			list = slices.DeleteFunc(list, func(name string) bool { return name == "README.md" })
+			if got := strings.Join(list, " "); got != want {
+				t.Errorf("handed in are %s; want %s", got, want)
+			}
+		})
+	}
+}
+
 func TestQuarantineIsNeverTakenForAccepted(t *testing.T) {
 	dir := t.TempDir()
 	at := repository(t, dir, "ledger")

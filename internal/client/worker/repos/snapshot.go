@@ -418,6 +418,17 @@ func (i index) notIgnored(ctx context.Context, path string, names []string) []st
 	return kept
 }
 
+// isBehindLink reports whether a directory on the way to a file of the worktree is a link: the link is handed
+// in, and what it leads to is no file of the repository.
+func (w *Worktree) isBehindLink(name string) bool {
+	for dir := filepath.Dir(name); dir != "." && dir != string(filepath.Separator); dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(filepath.Join(w.Dir, dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (i index) addNames(ctx context.Context, names []string) error {
 	i.stdin = strings.NewReader(strings.Join(names, "\x00") + "\x00")
 	return i.do(ctx, "update-index", "--add", "--remove", "-z", "--stdin")
@@ -446,7 +457,7 @@ func (i index) addForced(ctx context.Context) error {
 	}
 	var names []string
 	for name := range strings.SplitSeq(added, "\x00") {
-		if name == "" || here[name] {
+		if name == "" || here[name] || i.w.isBehindLink(name) {
 			continue
 		}
 		if info, err := os.Lstat(filepath.Join(i.w.Dir, name)); err == nil && (info.Mode().IsRegular() || info.Mode()&fs.ModeSymlink != 0) {
