@@ -118,8 +118,7 @@ func (s site) groups(c echo.Context, who tenancy.Principal) error {
 	return c.Blob(http.StatusOK, usagecsv.ContentType, text.Bytes())
 }
 
-// entries answers with all entries as CSV, page by page. What breaks off is cut, so that nobody
-// takes a part for the whole.
+// entries answers with all entries as CSV, page by page.
 func (s site) entries(c echo.Context, who tenancy.Principal) error {
 	asked, err := parseAsked(c.QueryParams(), time.Now())
 	if err != nil {
@@ -130,27 +129,14 @@ func (s site) entries(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	download(c, "usage-entries", asked)
-	c.Response().Header().Set(echo.HeaderContentType, usagecsv.ContentType)
-	c.Response().WriteHeader(http.StatusOK)
-	err = usagecsv.WriteEntries(c.Response(), first, more, func(last usage.Position) ([]usage.Entry, bool, error) {
-		// Where the connection cannot be given more time, the server's own limit holds.
-		_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
+	begin(c, "usage-entries", asked)
+	return cutOff(usagecsv.WriteEntries(c.Response(), first, more, func(last usage.Position) ([]usage.Entry, bool, error) {
 		query.Before = last
-		turn, err := s.Turns.Await(ctx, who)
-		if err != nil {
-			return nil, false, err
-		}
-		defer turn.End()
-		return s.Usage.Entries(ctx, who, query)
-	})
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	return nil
+		return nextPage(s, c, who, func() ([]usage.Entry, bool, error) { return s.Usage.Entries(ctx, who, query) })
+	}))
 }
 
-// charges answers with all charges as FOCUS has them, page by page like entries.
+// charges answers with all charges as FOCUS has them, page by page.
 func (s site) charges(c echo.Context, who tenancy.Principal) error {
 	asked, err := parseAsked(c.QueryParams(), time.Now())
 	if err != nil {
@@ -165,19 +151,34 @@ func (s site) charges(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	download(c, "usage-focus", asked)
+	begin(c, "usage-focus", asked)
+	return cutOff(usagecsv.WriteFocus(c.Response(), account, first, more, func(last usage.Charge) ([]usage.Charge, bool, error) {
+		query.After = last
+		return nextPage(s, c, who, func() ([]usage.Charge, bool, error) { return s.Usage.Charges(ctx, who, query) })
+	}))
+}
+
+// begin begins a file that is written page by page.
+func begin(c echo.Context, name string, a asked) {
+	download(c, name, a)
 	c.Response().Header().Set(echo.HeaderContentType, usagecsv.ContentType)
 	c.Response().WriteHeader(http.StatusOK)
-	err = usagecsv.WriteFocus(c.Response(), account, first, more, func(last usage.Charge) ([]usage.Charge, bool, error) {
-		_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
-		query.After = last
-		turn, err := s.Turns.Await(ctx, who)
-		if err != nil {
-			return nil, false, err
-		}
-		defer turn.End()
-		return s.Usage.Charges(ctx, who, query)
-	})
+}
+
+// nextPage reads another page of a file, in a turn of its own and with time of its own to be written.
+func nextPage[T any](s site, c echo.Context, who tenancy.Principal, read func() ([]T, bool, error)) ([]T, bool, error) {
+	// Where the connection cannot be given more time, the server's own limit holds.
+	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
+	turn, err := s.Turns.Await(c.Request().Context(), who)
+	if err != nil {
+		return nil, false, err
+	}
+	defer turn.End()
+	return read()
+}
+
+// cutOff cuts a file that breaks off, so that nobody takes a part for the whole.
+func cutOff(err error) error {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
