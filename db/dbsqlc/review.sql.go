@@ -22,7 +22,7 @@ SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.payload, e.chang
             WHERE x ->> 'field' IN ('question', 'answer') AND x ->> 'new_sha256' IS NOT NULL))), '{}')::jsonb AS contents
 FROM event e
 WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
-    AND (e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed')
+    AND (e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed', 'job.policy_held')
         OR e.type = 'job.retried' AND e.payload ? 'reason')
 ORDER BY e.id DESC LIMIT $3
 `
@@ -68,32 +68,6 @@ func (q *Queries) JobTalk(ctx context.Context, db DBTX, workspaceID uuid.UUID, j
 		return nil, err
 	}
 	return items, nil
-}
-
-const reviewCount = `-- name: ReviewCount :one
-SELECT count(*)::int AS jobs FROM (
-    SELECT 1 FROM (
-        SELECT j.id, j.epoch FROM job j WHERE j.workspace_id = $1 AND j.status = 'in_review' LIMIT $2
-    ) r WHERE NOT coalesce((
-        SELECT (SELECT own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
-                AND NOT (own.status = 'ready' AND own.lane_id = ANY($3::bigint[]))
-            FROM job own WHERE own.workspace_id = m.workspace_id AND own.id = m.verify_job_id)
-        FROM job_verify m WHERE m.workspace_id = $1 AND m.job_id = r.id AND m.epoch = r.epoch), false)
-    LIMIT $4
-) capped
-`
-
-// How many jobs wait for a person's review, counted up to a limit, by the rule of NeedsList.
-func (q *Queries) ReviewCount(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxReviews int, verifyLanes []int64, maxRows int) (int, error) {
-	row := db.QueryRow(ctx, reviewCount,
-		workspaceID,
-		maxReviews,
-		verifyLanes,
-		maxRows,
-	)
-	var jobs int
-	err := row.Scan(&jobs)
-	return jobs, err
 }
 
 const reviewQueue = `-- name: ReviewQueue :many

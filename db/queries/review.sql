@@ -17,19 +17,6 @@ CROSS JOIN LATERAL (
 JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
 ORDER BY j.status_at, j.id LIMIT @max_rows;
 
--- name: ReviewCount :one
--- How many jobs wait for a person's review, counted up to a limit, by the rule of NeedsList.
-SELECT count(*)::int AS jobs FROM (
-    SELECT 1 FROM (
-        SELECT j.id, j.epoch FROM job j WHERE j.workspace_id = @workspace_id AND j.status = 'in_review' LIMIT @max_reviews
-    ) r WHERE NOT coalesce((
-        SELECT (SELECT own.status NOT IN ('completed', 'failed', 'aborted', 'archived')
-                AND NOT (own.status = 'ready' AND own.lane_id = ANY(@verify_lanes::bigint[]))
-            FROM job own WHERE own.workspace_id = m.workspace_id AND own.id = m.verify_job_id)
-        FROM job_verify m WHERE m.workspace_id = @workspace_id AND m.job_id = r.id AND m.epoch = r.epoch), false)
-    LIMIT @max_rows
-) capped;
-
 -- name: JobTalk :many
 -- What agents and people last said to one another about a job, newest first.
 SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.payload, e.changes,
@@ -40,6 +27,6 @@ SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.payload, e.chang
             WHERE x ->> 'field' IN ('question', 'answer') AND x ->> 'new_sha256' IS NOT NULL))), '{}')::jsonb AS contents
 FROM event e
 WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
-    AND (e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed')
+    AND (e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed', 'job.policy_held')
         OR e.type = 'job.retried' AND e.payload ? 'reason')
 ORDER BY e.id DESC LIMIT @max_rows;

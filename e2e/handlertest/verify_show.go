@@ -11,9 +11,13 @@ import (
 )
 
 // Verified makes a product whose work is verified by another agent, for jobs that InBooks changes.
-func (w *Workspace) Verified() {
+func (w *Workspace) Verified(change ...func(*jobs.ProductSettings)) {
 	w.t.Helper()
-	w.Product("books", jobs.ProductSettings{Repos: []string{"ledger-api"}, Verify: jobs.Verify{Mode: jobs.VerifyByAgent}})
+	p := jobs.ProductSettings{Repos: []string{"ledger-api"}, Verify: jobs.Verify{Mode: jobs.VerifyByAgent}}
+	for _, c := range change {
+		c(&p)
+	}
+	w.Product("books", p)
 }
 
 // InBooks puts a job into the product that Verified makes.

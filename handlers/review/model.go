@@ -229,7 +229,8 @@ func (s pageData) meta() []ui.Sentence {
 	return list
 }
 
-// sent returns what people wrote to earlier attempts, newest first, without what stands in the rounds.
+// sent returns what people wrote to earlier attempts, and why the policy leaves this one to a person, newest
+// first, without what stands in the rounds.
 func (s pageData) sent() []viewparts.Feedback {
 	var list []viewparts.Feedback
 	for _, e := range s.job.talk {
@@ -240,6 +241,10 @@ func (s pageData) sent() []viewparts.Feedback {
 		switch e.Type {
 		case eventlog.JobRejected, eventlog.JobMergeFailed, eventlog.JobRetried:
 			list = append(list, jobparts.Feedback(e, s.now))
+		case eventlog.JobPolicyHeld: // of what is decided about now
+			if !e.At.Before(s.job.job.StatusAt) {
+				list = append(list, jobparts.Feedback(e, s.now))
+			}
 		}
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -63,4 +64,26 @@ func TestTheReviewShowsEveryRound(t *testing.T) {
 		t.Error("the worst finding is not the first one")
 	}
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/FB-2"), http.StatusOK), "#verification", "Round 1 of 3")
+}
+
+// Whoever decides sees why the policy does not, of what is decided about now only.
+func TestTheReviewSaysWhatThePolicyHeld(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	d.Verified(func(p *jobs.ProductSettings) { p.AutoApprove.Enabled = true })
+	ada, bob := d.Agent("ada"), d.Agent("bob")
+	approve := `{"verdict": "approve", "criteria": [], "findings": []}`
+	const held = "its verifier does not say what the commit changes"
+	d.HandIn(ada, "Work", report.Completion{Commit: "abc1234"}, handlertest.InBooks)
+	d.Says(bob, d.Claim(bob), approve)
+	doc := handlertest.Page(t, d.Get("/review?job=FB-1"), http.StatusOK)
+	handlertest.WantCount(t, doc, ".note-fb", 1)
+	handlertest.WantText(t, doc, ".note-fb", "Left to a person by policy")
+	handlertest.WantText(t, doc, ".note-fb", held)
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK), "main", held)
+
+	d.Act(t, "FB-1", actions.Action{Verb: jobs.ByReject, Reason: "Measure it."})
+	d.HandInAgain(ada, "def5678")
+	doc = handlertest.Page(t, d.Get("/review?job=FB-1"), http.StatusOK)
+	handlertest.WantCount(t, doc, ".note-fb", 1)
+	handlertest.WantText(t, doc, ".note-fb", "Measure it.")
 }

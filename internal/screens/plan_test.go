@@ -143,14 +143,6 @@ func (h *held) plans(when string) {
 			}
 			return nil
 		},
-		"the number in review": func(tx db.Tx) error {
-			r, err := newReader(h.t.Context(), tx, h.who.Workspace)
-			if err != nil {
-				return err
-			}
-			_, err = verifications{r}.countReviews()
-			return err
-		},
 	} {
 		err := h.db.In(h.t.Context(), db.Workspace(h.who.Workspace), func(tx db.Tx) error {
 			return read(&planned{Tx: tx, t: h.t, name: name + ", " + when})

@@ -79,7 +79,8 @@ func (s *Service) ReviewQueue(ctx context.Context, who tenancy.Principal, after 
 		if err != nil {
 			return err
 		}
-		page.Count, err = r.countReviews()
+		n, err := r.jobNeeds()
+		page.Count = n.Reviews
 		return err
 	})
 	return page, err

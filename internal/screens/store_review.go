@@ -29,17 +29,6 @@ func oldestTx(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Statu
 	return list, nil
 }
 
-// countReviews counts the jobs that wait for a person's review, up to needsCap.
-func (r verifications) countReviews() (Count, error) {
-	unroutable, err := r.unroutableLanes()
-	if err != nil {
-		return Count{}, err
-	}
-	_, verify := splitLanes(unroutable)
-	n, err := q.ReviewCount(r.ctx, r.tx, r.workspace, maxReviews, verify, needsCap)
-	return capped(n), err
-}
-
 // conversationTx reads the latest events of a job's conversation, with long values in
 // their places.
 func conversationTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]eventlog.Event, error) {

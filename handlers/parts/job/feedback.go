@@ -16,6 +16,7 @@ var saidKinds = map[eventlog.Type]struct{ icon, what, field string }{
 	eventlog.JobAnswered:    {"reply", "Answered by ", "answer"},
 	eventlog.JobRejected:    {"undo-2", "Sent back by ", "reason"},
 	eventlog.JobRetried:     {"rotate-cw", "Asked for more by ", "reason"},
+	eventlog.JobPolicyHeld:  {"info", "Left to a person by ", "reason"},
 	eventlog.JobMergeFailed: {"git-merge", "Merge failed, says ", "reason"},
 }
 
