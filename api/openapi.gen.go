@@ -2107,7 +2107,7 @@ type AutoApprovePreview struct {
 		At      time.Time `json:"at"`
 		Attempt int64     `json:"attempt"`
 
-		// Decided What came of it: `rejected` by a person, `sent_back` by a verifier.
+		// Decided What came of it: `rejected` by a person, `sent_back` by the policy, for a verdict or red checks.
 		Decided AutoApprovePreviewItemsDecided `json:"decided"`
 		Job     string                         `json:"job"`
 		Passed  bool                           `json:"passed"`
@@ -2131,7 +2131,7 @@ type AutoApprovePreview struct {
 	Since    time.Time `json:"since"`
 }
 
-// AutoApprovePreviewItemsDecided What came of it: `rejected` by a person, `sent_back` by a verifier.
+// AutoApprovePreviewItemsDecided What came of it: `rejected` by a person, `sent_back` by the policy, for a verdict or red checks.
 type AutoApprovePreviewItemsDecided string
 
 // Batch defines model for Batch.

@@ -19,10 +19,10 @@ SELECT j.key, j.title, a.epoch, a.outcome, a.ended_at::timestamptz AS at, coales
     (octet_length(coalesce(a.result, '{}')::text) > $1::int)::boolean AS is_long,
     coalesce(m.verdict, '')::text AS verdict, coalesce(m.agent, '')::text AS said_by,
     coalesce(CASE WHEN m.verdict <> '' AND octet_length(own.result::text) <= $1::int THEN own.result END, '{}')::jsonb AS said,
-    coalesce(m.sent_back, false)::boolean AS sent_back, (j.status = 'in_review' AND j.epoch = a.epoch)::boolean AS is_open,
-    EXISTS (SELECT FROM attempt b LEFT JOIN job_verify v ON v.workspace_id = b.workspace_id AND v.job_id = b.job_id AND v.epoch = b.epoch
-        WHERE b.workspace_id = a.workspace_id AND b.job_id = a.job_id AND b.epoch < a.epoch AND b.outcome = 'rejected'
-            AND NOT coalesce(v.sent_back, false))::boolean AS rejected_before
+    coalesce(a.outcome = 'rejected' AND (SELECT e.actor_kind <> 'person' FROM event e WHERE e.workspace_id = a.workspace_id AND e.job_id = a.job_id
+        AND e.type = 'job.rejected' AND e.at >= a.ended_at ORDER BY e.id LIMIT 1), false)::boolean AS sent_back, (j.status = 'in_review' AND j.epoch = a.epoch)::boolean AS is_open,
+    coalesce((SELECT true FROM event e WHERE e.workspace_id = a.workspace_id AND e.job_id = a.job_id AND e.at < a.ended_at
+        AND e.type IN ('job.rejected', 'job.retried') AND e.actor_kind = 'person' AND e.payload ? 'reason' LIMIT 1), false)::boolean AS spoken_about
 FROM (SELECT unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch) asked
 JOIN attempt a ON a.workspace_id = $4 AND a.job_id = asked.job_id AND a.epoch = asked.epoch
 JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
@@ -32,24 +32,25 @@ ORDER BY a.ended_at DESC, a.job_id, a.epoch
 `
 
 type AutoApproveFactsRow struct {
-	Key            string
-	Title          string
-	Epoch          int64
-	Outcome        string
-	At             time.Time
-	WantsPerson    bool
-	Result         json.RawMessage
-	IsLong         bool
-	Verdict        string
-	SaidBy         string
-	Said           json.RawMessage
-	SentBack       bool
-	IsOpen         bool
-	RejectedBefore bool
+	Key         string
+	Title       string
+	Epoch       int64
+	Outcome     string
+	At          time.Time
+	WantsPerson bool
+	Result      json.RawMessage
+	IsLong      bool
+	Verdict     string
+	SaidBy      string
+	Said        json.RawMessage
+	SentBack    bool
+	IsOpen      bool
+	SpokenAbout bool
 }
 
 // What is known of some of that: what its author and its verifier said, where that is not too long, and what
-// came of it. Whether a person had sent the job back before is among it.
+// came of it, by the policy or by a person. Whether people had sent the job back or asked for more of it before is
+// among it, by the rule of JobSpokenAbout.
 func (q *Queries) AutoApproveFacts(ctx context.Context, db DBTX, maxBytes int, jobIds []uuid.UUID, epochs []int64, workspaceID uuid.UUID) ([]AutoApproveFactsRow, error) {
 	rows, err := db.Query(ctx, autoApproveFacts,
 		maxBytes,
@@ -78,7 +79,7 @@ func (q *Queries) AutoApproveFacts(ctx context.Context, db DBTX, maxBytes int, j
 			&i.Said,
 			&i.SentBack,
 			&i.IsOpen,
-			&i.RejectedBefore,
+			&i.SpokenAbout,
 		); err != nil {
 			return nil, err
 		}

@@ -12,15 +12,14 @@ import (
 	"github.com/google/uuid"
 )
 
-const jobRejectedByPersons = `-- name: JobRejectedByPersons :one
-SELECT ((SELECT count(*) FROM attempt a WHERE a.workspace_id = $1 AND a.job_id = $2::uuid AND a.outcome = 'rejected')
-    > (SELECT count(*) FROM job_verify m WHERE m.workspace_id = $1 AND m.job_id = $2::uuid AND m.sent_back)
-    + (SELECT count(*) FROM job_merge g WHERE g.workspace_id = $1 AND g.job_id = $2::uuid AND g.sent_back))::boolean
+const jobSpokenAbout = `-- name: JobSpokenAbout :one
+SELECT coalesce((SELECT true FROM event e WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
+    AND e.type IN ('job.rejected', 'job.retried') AND e.actor_kind = 'person' AND e.payload ? 'reason' LIMIT 1), false)::boolean
 `
 
-// Whether people have sent work of a job back: more often than verifiers and checks have.
-func (q *Queries) JobRejectedByPersons(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (bool, error) {
-	row := db.QueryRow(ctx, jobRejectedByPersons, workspaceID, jobID)
+// Whether people have sent work of a job back, or asked for more of it.
+func (q *Queries) JobSpokenAbout(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (bool, error) {
+	row := db.QueryRow(ctx, jobSpokenAbout, workspaceID, jobID)
 	var column_1 bool
 	err := row.Scan(&column_1)
 	return column_1, err

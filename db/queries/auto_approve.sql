@@ -17,16 +17,17 @@ ORDER BY a.ended_at DESC, a.job_id, a.epoch LIMIT @max_rows::int;
 
 -- name: AutoApproveFacts :many
 -- What is known of some of that: what its author and its verifier said, where that is not too long, and what
--- came of it. Whether a person had sent the job back before is among it.
+-- came of it, by the policy or by a person. Whether people had sent the job back or asked for more of it before is
+-- among it, by the rule of JobSpokenAbout.
 SELECT j.key, j.title, a.epoch, a.outcome, a.ended_at::timestamptz AS at, coalesce(j.review_required, false)::boolean AS wants_person,
     coalesce(CASE WHEN octet_length(a.result::text) <= @max_bytes::int THEN a.result END, '{}')::jsonb AS result,
     (octet_length(coalesce(a.result, '{}')::text) > @max_bytes::int)::boolean AS is_long,
     coalesce(m.verdict, '')::text AS verdict, coalesce(m.agent, '')::text AS said_by,
     coalesce(CASE WHEN m.verdict <> '' AND octet_length(own.result::text) <= @max_bytes::int THEN own.result END, '{}')::jsonb AS said,
-    coalesce(m.sent_back, false)::boolean AS sent_back, (j.status = 'in_review' AND j.epoch = a.epoch)::boolean AS is_open,
-    EXISTS (SELECT FROM attempt b LEFT JOIN job_verify v ON v.workspace_id = b.workspace_id AND v.job_id = b.job_id AND v.epoch = b.epoch
-        WHERE b.workspace_id = a.workspace_id AND b.job_id = a.job_id AND b.epoch < a.epoch AND b.outcome = 'rejected'
-            AND NOT coalesce(v.sent_back, false))::boolean AS rejected_before
+    coalesce(a.outcome = 'rejected' AND (SELECT e.actor_kind <> 'person' FROM event e WHERE e.workspace_id = a.workspace_id AND e.job_id = a.job_id
+        AND e.type = 'job.rejected' AND e.at >= a.ended_at ORDER BY e.id LIMIT 1), false)::boolean AS sent_back, (j.status = 'in_review' AND j.epoch = a.epoch)::boolean AS is_open,
+    coalesce((SELECT true FROM event e WHERE e.workspace_id = a.workspace_id AND e.job_id = a.job_id AND e.at < a.ended_at
+        AND e.type IN ('job.rejected', 'job.retried') AND e.actor_kind = 'person' AND e.payload ? 'reason' LIMIT 1), false)::boolean AS spoken_about
 FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) asked
 JOIN attempt a ON a.workspace_id = @workspace_id AND a.job_id = asked.job_id AND a.epoch = asked.epoch
 JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id

@@ -79,8 +79,7 @@ WHERE m.workspace_id = @workspace_id AND m.verify_job_id = @verify_job_id AND m.
     AND NOT EXISTS (SELECT FROM job_verify o WHERE o.workspace_id = m.workspace_id AND o.job_id = m.job_id AND o.commit = m.commit
         AND o.verdict <> '');
 
--- name: JobRejectedByPersons :one
--- Whether people have sent work of a job back: more often than verifiers and checks have.
-SELECT ((SELECT count(*) FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = @job_id::uuid AND a.outcome = 'rejected')
-    > (SELECT count(*) FROM job_verify m WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id::uuid AND m.sent_back)
-    + (SELECT count(*) FROM job_merge g WHERE g.workspace_id = @workspace_id AND g.job_id = @job_id::uuid AND g.sent_back))::boolean;
+-- name: JobSpokenAbout :one
+-- Whether people have sent work of a job back, or asked for more of it.
+SELECT coalesce((SELECT true FROM event e WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
+    AND e.type IN ('job.rejected', 'job.retried') AND e.actor_kind = 'person' AND e.payload ? 'reason' LIMIT 1), false)::boolean;

@@ -44,3 +44,29 @@ func TestACompletedJobHasAFurtherTurn(t *testing.T) {
 		t.Errorf("the third turn says %q, on top of %s", said, s.git(origin, "rev-parse", third+"^"))
 	}
 }
+
+// Merged work has a further turn that is reviewed and merged by itself.
+func TestMergedWorkHasAFurtherTurn(t *testing.T) {
+	t.Parallel()
+	s := newServerAndRepos(t)
+	s.worker("desk")
+	if _, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"},
+		ReviewRequired: new(true), MergeBy: new(api.MergeByWorker)}); err != nil {
+		t.Fatal(err)
+	}
+	key := s.submit(step{"run": `jq -r '"turn: " + .feedback' "$FLEETBOARD_JOB_FILE" >> turns.txt`})
+	merged := func(turns string) {
+		t.Helper()
+		s.untilStatus(key, api.JobStatusInReview)
+		s.approve(key)
+		j := s.untilStatus(key, api.JobStatusCompleted)
+		if text, _ := s.fileAt("main", "turns.txt"); text != turns || j.MergedCommit != s.git(s.origin("ledger"), "rev-parse", "main") {
+			t.Errorf("merged as %s main has %q", j.MergedCommit, text)
+		}
+	}
+	merged("turn:")
+	if _, err := s.person.RetryJobWithResponse(t.Context(), key, api.RetryAction{Reason: new("Also rename the flag.")}); err != nil {
+		t.Fatal(err)
+	}
+	merged("turn: \nturn: Also rename the flag.")
+}

@@ -89,7 +89,7 @@ var limitWords = map[string]string{autoapprove.ByPerson: "a person's say", autoa
 
 // decidedWords are what came of work.
 var decidedWords = map[string]string{"approved": "Approved", "rejected": "Sent back by a person",
-	"sent_back": "Sent back by a verifier", "": "Not yet"}
+	"sent_back": "Sent back by the policy", "": "Not yet"}
 
 func previewModel(p jobs.Preview) *view.PolicyPreview {
 	m := &view.PolicyPreview{Text: fmt.Sprintf("%s of %s would have been approved; people have sent back %s of them.",

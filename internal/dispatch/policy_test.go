@@ -173,11 +173,33 @@ func TestThePolicyLeavesToAPersonWhatThatHasSentBack(t *testing.T) {
 			if got := w.Get(work); (got.Status == jobs.Approved) == byPerson {
 				t.Errorf("it is %s: %s", got.Status, w.reasons(work, "job.policy_held"))
 			}
-			if said := w.reasons(work, "job.policy_held"); strings.Contains(said, "A person has sent it back before.") != byPerson {
+			if said := w.reasons(work, "job.policy_held"); strings.Contains(said, "A person has sent it back or asked for more of it before.") != byPerson {
 				t.Errorf("it says %q", said)
 			}
 		})
 	}
+}
+
+// What a person has asked more of, the person sees again.
+func TestThePolicyLeavesToAPersonWhatThatAsksMoreOf(t *testing.T) {
+	w := newTestWorkspace(t)
+	w.verified(distinct.ByAgent, within)
+	ada, bob := w.Agent("ada", hasAtlas), w.Agent("bob", hasAtlas)
+	work := w.Job("work", inRepo("atlas"))
+	w.handIn(ada, strings.Replace(wholeCommit, "0", "f", 1))
+	w.says(bob, sayUnsure)
+	for _, a := range []actions.Action{{Verb: jobs.ByApprove}, {Verb: jobs.ByMerge, Commit: "abc"}, {Verb: jobs.ByRetry, Reason: "Also rename the flag."}} {
+		if _, err := w.Dispatch.Act(w.Ctx, w.Owner, work.Key, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.handIn(ada, wholeCommit)
+	w.says(bob, sayApproved(patchOf("a.go", "b")))
+	w.Want(work, jobs.InReview)
+	if said := w.reasons(work, "job.policy_held"); !strings.Contains(said, "asked for more of it") {
+		t.Errorf("it says %q", said)
+	}
+	w.Consistent()
 }
 
 // Without verdicts the policy decides as work is handed in, by what its author says.

@@ -55,7 +55,7 @@ type Previewed struct {
 	Title   string    `json:"title"`
 	Attempt int64     `json:"attempt"`
 	At      time.Time `json:"at"`
-	Decided string    `json:"decided"` // what came of it: approved, rejected, sent_back by a verifier, or "" for nothing yet
+	Decided string    `json:"decided"` // what came of it: approved, rejected by a person, sent_back by the policy, or "" for nothing yet
 	Passed  bool      `json:"passed"`
 	Reason  string    `json:"reason"`
 }
@@ -196,8 +196,8 @@ func judge(r handInFacts, wanted string) autoapprove.Facts {
 	if r.WantsPerson {
 		f.Persons = append(f.Persons, "The job itself wants a person's review.")
 	}
-	if r.RejectedBefore {
-		f.Persons = append(f.Persons, "A person has sent it back before.")
+	if r.SpokenAbout {
+		f.Persons = append(f.Persons, "A person has sent it back or asked for more of it before.")
 	}
 	return f
 }

@@ -82,7 +82,7 @@ func (b *finishBatch) askPersons(product jobs.Product, work jobs.Locked) (said [
 	if err != nil {
 		return nil, err
 	}
-	rejected, err := q.JobRejectedByPersons(b.ctx, b.tx, b.workspace, work.ID)
+	spoken, err := q.JobSpokenAbout(b.ctx, b.tx, b.workspace, work.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +95,8 @@ func (b *finishBatch) askPersons(product jobs.Product, work jobs.Locked) (said [
 	if work.ReviewOverride != nil && *work.ReviewOverride {
 		said = append(said, "The job itself wants a person's review.")
 	}
-	if rejected {
-		said = append(said, "A person has sent it back before.")
+	if spoken {
+		said = append(said, "A person has sent it back or asked for more of it before.")
 	}
 	return said, nil
 }

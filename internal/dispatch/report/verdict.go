@@ -63,12 +63,12 @@ func (b *finishBatch) conclude(done jobs.Job) ([]lease.Change, error) {
 	if err := json.Unmarshal(done.Result, &said); err != nil {
 		return nil, fmt.Errorf("verdict of %s: %w", done.Key, err)
 	}
-	return b.sendBack(done, work, of, said)
+	return b.applyVerdict(done, work, of, said)
 }
 
-// sendBack writes a verdict about locked work, and sends the work back where it wants changes and there are
+// applyVerdict writes a verdict about locked work, and sends the work back where it wants changes and there are
 // rounds left; what it approves, the policy may approve.
-func (b *finishBatch) sendBack(done jobs.Job, work jobs.Locked, of verified, said verdict.Verdict) ([]lease.Change, error) {
+func (b *finishBatch) applyVerdict(done jobs.Job, work jobs.Locked, of verified, said verdict.Verdict) ([]lease.Change, error) {
 	product, err := jobs.ProductByIDTx(b.ctx, b.tx, b.workspace, work.ProductID)
 	if err != nil {
 		return nil, err
