@@ -418,11 +418,11 @@ func (i index) notIgnored(ctx context.Context, path string, names []string) []st
 	return kept
 }
 
-// isBehindLink reports whether a directory on the way to a file of the worktree is a link: the link is handed
+// isBehindLink reports whether a directory on the way from a root to a file is a link: the link is handed
 // in, and what it leads to is no file of the repository.
-func (w *Worktree) isBehindLink(name string) bool {
+func isBehindLink(root, name string) bool {
 	for dir := filepath.Dir(name); dir != "." && dir != string(filepath.Separator); dir = filepath.Dir(dir) {
-		if info, err := os.Lstat(filepath.Join(w.Dir, dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if info, err := os.Lstat(filepath.Join(root, dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return true
 		}
 	}
@@ -457,7 +457,7 @@ func (i index) addForced(ctx context.Context) error {
 	}
 	var names []string
 	for name := range strings.SplitSeq(added, "\x00") {
-		if name == "" || here[name] || i.w.isBehindLink(name) {
+		if name == "" || here[name] || isBehindLink(i.w.Dir, name) {
 			continue
 		}
 		if info, err := os.Lstat(filepath.Join(i.w.Dir, name)); err == nil && (info.Mode().IsRegular() || info.Mode()&fs.ModeSymlink != 0) {
