@@ -255,6 +255,13 @@ const (
 	MaxNewPriceProvider                        = 64
 	MaxNewPriceSource                          = 500
 	MaxNewPricesPrices                         = 200
+	MaxNewStepCostUSD                          = 40
+	MinNewStepN                                = 1
+	MaxNewStepPath                             = 512
+	MaxNewStepText                             = 32000
+	MaxNewStepTitle                            = 300
+	MaxNewStepTokens                           = 1000000000
+	MaxNewStepTool                             = 100
 	MaxNewWebhookProducts                      = 100
 	MaxNewWebhookProductsItem                  = 64
 	MaxNewWebhookSecret                        = 100
@@ -355,6 +362,9 @@ const (
 	MaxScalingFactory                          = 64
 	MinStartReportEpoch                        = 1
 	MaxStartReportJob                          = 64
+	MinStepBatchEpoch                          = 1
+	MaxStepBatchJob                            = 64
+	MaxStepBatchSteps                          = 500
 	MaxStopOrderProducts                       = 100
 	MaxStopOrderProductsItem                   = 64
 	MaxStopOrderReason                         = 500

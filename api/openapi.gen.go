@@ -1300,6 +1300,7 @@ const (
 	ProblemCodePaused               ProblemCode = "paused"
 	ProblemCodeRateLimited          ProblemCode = "rate_limited"
 	ProblemCodeStaleEpoch           ProblemCode = "stale_epoch"
+	ProblemCodeStepGap              ProblemCode = "step_gap"
 	ProblemCodeStorageFull          ProblemCode = "storage_full"
 	ProblemCodeSuperseded           ProblemCode = "superseded"
 	ProblemCodeTokenExpired         ProblemCode = "token_expired"
@@ -1361,6 +1362,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeRateLimited:
 		return true
 	case ProblemCodeStaleEpoch:
+		return true
+	case ProblemCodeStepGap:
 		return true
 	case ProblemCodeStorageFull:
 		return true
@@ -1479,6 +1482,42 @@ func (e Serialise) Valid() bool {
 	case SerialisePaths:
 		return true
 	case SerialiseRepo:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StepKind.
+const (
+	StepKindEdit      StepKind = "edit"
+	StepKindMessage   StepKind = "message"
+	StepKindOutput    StepKind = "output"
+	StepKindPerson    StepKind = "person"
+	StepKindPlan      StepKind = "plan"
+	StepKindReasoning StepKind = "reasoning"
+	StepKindTool      StepKind = "tool"
+	StepKindUsage     StepKind = "usage"
+)
+
+// Valid indicates whether the value is a known member of the StepKind enum.
+func (e StepKind) Valid() bool {
+	switch e {
+	case StepKindEdit:
+		return true
+	case StepKindMessage:
+		return true
+	case StepKindOutput:
+		return true
+	case StepKindPerson:
+		return true
+	case StepKindPlan:
+		return true
+	case StepKindReasoning:
+		return true
+	case StepKindTool:
+		return true
+	case StepKindUsage:
 		return true
 	default:
 		return false
@@ -4196,6 +4235,37 @@ type NewPrices struct {
 	Prices []NewPrice `json:"prices"`
 }
 
+// NewStep defines model for NewStep.
+type NewStep struct {
+	// At By the agent's clock; when it came where it is left out.
+	At *time.Time `json:"at,omitempty"`
+
+	// Blob The SHA-256 of a content that holds the whole text, put before with PUT /blobs.
+	Blob *string `json:"blob,omitempty"`
+
+	// CostUSD Dollars that it cost as the agent reckons them; budgets count usage instead.
+	CostUSD *string  `json:"cost_usd,omitempty"`
+	Kind    StepKind `json:"kind"`
+
+	// N One more than that of the step before.
+	N int64 `json:"n"`
+
+	// Path The file that it is about, from the root of the repository.
+	Path *string `json:"path,omitempty"`
+
+	// Text The whole of it, or its beginning: what was said, what a tool got or gave, the diff of an edit.
+	Text *string `json:"text,omitempty"`
+
+	// Title What it is in one line.
+	Title string `json:"title"`
+
+	// Tokens That it took, of whatever sort.
+	Tokens *int64 `json:"tokens,omitempty"`
+
+	// Tool Of a tool and what came of it.
+	Tool *string `json:"tool,omitempty"`
+}
+
 // NewWebhook defines model for NewWebhook.
 type NewWebhook struct {
 	Products *[]string `json:"products,omitempty"`
@@ -4967,8 +5037,14 @@ type Standing struct {
 	FilesDropped *int `json:"files_dropped,omitempty"`
 
 	// LinesLeftOut Of log lines: how many at the end of the batch were not kept. The log of a job keeps 8 MB of lines a minute, 64 MB an attempt and 256 MB in all; a line in it says how many were left out.
-	LinesLeftOut *int    `json:"lines_left_out,omitempty"`
-	Reason       *string `json:"reason,omitempty"`
+	LinesLeftOut *int `json:"lines_left_out,omitempty"`
+
+	// NextStep In the answer to steps: the `n` of the next one.
+	NextStep *int64  `json:"next_step,omitempty"`
+	Reason   *string `json:"reason,omitempty"`
+
+	// StepsLeftOut Of steps: how many at the end of the call were not kept. Transcripts keep 8 MB of steps a minute, 32 MB and 50,000 steps an attempt, and 256 MB a job.
+	StepsLeftOut *int `json:"steps_left_out,omitempty"`
 
 	// UsageResults What became of each entry of `usage`, in their order.
 	UsageResults *UsageResults `json:"usage_results,omitempty"`
@@ -4992,6 +5068,59 @@ type Stats struct {
 	ExpiredLeases         int            `json:"expired_leases"`
 	OldestReadyAgeSeconds *int64         `json:"oldest_ready_age_seconds"`
 	Products              []ProductStats `json:"products"`
+}
+
+// Step defines model for Step.
+type Step struct {
+	// At By the agent's clock.
+	At      time.Time `json:"at"`
+	Blob    *string   `json:"blob,omitempty"`
+	CostUSD *string   `json:"cost_usd,omitempty"`
+	Kind    StepKind  `json:"kind"`
+	N       int64     `json:"n"`
+	Path    *string   `json:"path,omitempty"`
+	Text    *string   `json:"text,omitempty"`
+	Title   string    `json:"title"`
+	Tokens  *int64    `json:"tokens,omitempty"`
+	Tool    *string   `json:"tool,omitempty"`
+}
+
+// StepBatch defines model for StepBatch.
+type StepBatch struct {
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job   JobRef    `json:"job"`
+	Steps []NewStep `json:"steps"`
+}
+
+// StepKind defines model for StepKind.
+type StepKind string
+
+// StepPage defines model for StepPage.
+type StepPage struct {
+	// CostUSD What all of them cost as the agent reckons.
+	CostUSD string `json:"cost_usd"`
+	Items   []Step `json:"items"`
+
+	// Last The `n` of the last step that came; 0 where none did.
+	Last int64 `json:"last"`
+
+	// LeftOut How many there was no room for.
+	LeftOut int64 `json:"left_out"`
+
+	// More Whether there may be more behind it already. A page that looks for kinds may be empty with more to come.
+	More bool `json:"more"`
+
+	// NextAfter Where to read on; the same as before where nothing is new.
+	NextAfter int64 `json:"next_after"`
+
+	// Steps How many are kept.
+	Steps int64 `json:"steps"`
+
+	// Tokens What all of them took.
+	Tokens int64 `json:"tokens"`
 }
 
 // Stop defines model for Stop.
@@ -5622,6 +5751,9 @@ type DeliveryPath = string
 // DependencyPath defines model for DependencyPath.
 type DependencyPath = string
 
+// EpochPath defines model for EpochPath.
+type EpochPath = int64
+
 // ExportPath defines model for ExportPath.
 type ExportPath = string
 
@@ -5855,6 +5987,25 @@ type ListAttemptsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListStepsParams defines parameters for ListSteps.
+type ListStepsParams struct {
+	// After The `n` of a step, or `next_after` of before; from the beginning where absent.
+	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+
+	// Kind One of these kinds.
+	Kind  *[]StepKind `form:"kind,omitempty" json:"kind,omitempty"`
+	Limit *Limit      `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// StreamStepsParams defines parameters for StreamSteps.
+type StreamStepsParams struct {
+	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+
+	// Kind One of these kinds.
+	Kind        *[]StepKind `form:"kind,omitempty" json:"kind,omitempty"`
+	LastEventID *string     `json:"Last-Event-ID,omitempty"`
 }
 
 // UnlinkJobParams defines parameters for UnlinkJob.
@@ -6136,6 +6287,9 @@ type RenewLeaseJSONRequestBody = RenewRequest
 
 // StartJobJSONRequestBody defines body for StartJob for application/json ContentType.
 type StartJobJSONRequestBody = StartReport
+
+// WriteStepsJSONRequestBody defines body for WriteSteps for application/json ContentType.
+type WriteStepsJSONRequestBody = StepBatch
 
 // ReportUsageJSONRequestBody defines body for ReportUsage for application/json ContentType.
 type ReportUsageJSONRequestBody = UsageReport
@@ -7058,6 +7212,20 @@ type ClientInterface interface {
 	// Corresponds with POST /fleet/start (the `StartJob` operationId).
 	StartJob(ctx context.Context, body StartJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// WriteStepsWithBody Writes what the agent did to the transcript of its attempt. `n` rises by one from 1 in each attempt; a step that is told again is stored once, and steps before which others are missing are 409 `step_gap` with `next_step`. A body may be 5 MB. Steps beyond what the transcript keeps are left out, and `steps_left_out` says how many; their numbers count all the same.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /fleet/steps (the `WriteSteps` operationId).
+	WriteStepsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// WriteSteps Writes what the agent did to the transcript of its attempt. `n` rises by one from 1 in each attempt; a step that is told again is stored once, and steps before which others are missing are 409 `step_gap` with `next_step`. A body may be 5 MB. Steps beyond what the transcript keeps are left out, and `steps_left_out` says how many; their numbers count all the same.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /fleet/steps (the `WriteSteps` operationId).
+	WriteSteps(ctx context.Context, body WriteStepsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ReportUsageWithBody Says what models were used for. Each entry is answered by itself; an entry that is told again is raised, and one of an ended lease counts as well.
 	//
 	// Takes any type of body and a specified content type.
@@ -7218,6 +7386,16 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /jobs/{job}/attempts (the `ListAttempts` operationId).
 	ListAttempts(ctx context.Context, job JobPath, params *ListAttemptsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSteps The transcript of an attempt, what its agent did step by step, oldest first. Reading on from `next_after` gives everything later once. Transcripts are kept for 30 days.
+	//
+	// Corresponds with GET /jobs/{job}/attempts/{epoch}/steps (the `ListSteps` operationId).
+	ListSteps(ctx context.Context, job JobPath, epoch EpochPath, params *ListStepsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StreamSteps The transcript of an attempt as server-sent events `step`, from `Last-Event-ID`, else from `after`, else from its beginning. The id of each is its `n`.
+	//
+	// Corresponds with GET /jobs/{job}/attempts/{epoch}/steps/stream (the `StreamSteps` operationId).
+	StreamSteps(ctx context.Context, job JobPath, epoch EpochPath, params *StreamStepsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// BlockJobWithBody Parks a job that no agent holds.
 	//
@@ -9359,6 +9537,40 @@ func (c *caller) StartJob(ctx context.Context, body StartJobJSONRequestBody, req
 	return c.Client.Do(req)
 }
 
+// WriteStepsWithBody Writes what the agent did to the transcript of its attempt. `n` rises by one from 1 in each attempt; a step that is told again is stored once, and steps before which others are missing are 409 `step_gap` with `next_step`. A body may be 5 MB. Steps beyond what the transcript keeps are left out, and `steps_left_out` says how many; their numbers count all the same.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /fleet/steps (the `WriteSteps` operationId).
+func (c *caller) WriteStepsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWriteStepsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// WriteSteps Writes what the agent did to the transcript of its attempt. `n` rises by one from 1 in each attempt; a step that is told again is stored once, and steps before which others are missing are 409 `step_gap` with `next_step`. A body may be 5 MB. Steps beyond what the transcript keeps are left out, and `steps_left_out` says how many; their numbers count all the same.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /fleet/steps (the `WriteSteps` operationId).
+func (c *caller) WriteSteps(ctx context.Context, body WriteStepsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWriteStepsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ReportUsageWithBody Says what models were used for. Each entry is answered by itself; an entry that is told again is raised, and one of an ended lease counts as well.
 //
 // Takes any type of body and a specified content type.
@@ -9760,6 +9972,36 @@ func (c *caller) ArchiveJob(ctx context.Context, job JobPath, body ArchiveJobJSO
 // Corresponds with GET /jobs/{job}/attempts (the `ListAttempts` operationId).
 func (c *caller) ListAttempts(ctx context.Context, job JobPath, params *ListAttemptsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAttemptsRequest(c.Server, job, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSteps The transcript of an attempt, what its agent did step by step, oldest first. Reading on from `next_after` gives everything later once. Transcripts are kept for 30 days.
+//
+// Corresponds with GET /jobs/{job}/attempts/{epoch}/steps (the `ListSteps` operationId).
+func (c *caller) ListSteps(ctx context.Context, job JobPath, epoch EpochPath, params *ListStepsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStepsRequest(c.Server, job, epoch, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StreamSteps The transcript of an attempt as server-sent events `step`, from `Last-Event-ID`, else from `after`, else from its beginning. The id of each is its `n`.
+//
+// Corresponds with GET /jobs/{job}/attempts/{epoch}/steps/stream (the `StreamSteps` operationId).
+func (c *caller) StreamSteps(ctx context.Context, job JobPath, epoch EpochPath, params *StreamStepsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStreamStepsRequest(c.Server, job, epoch, params)
 	if err != nil {
 		return nil, err
 	}
@@ -14354,6 +14596,46 @@ func NewStartJobRequestWithBody(server string, contentType string, body io.Reade
 	return req, nil
 }
 
+// NewWriteStepsRequest calls the generic WriteSteps builder with application/json body
+func NewWriteStepsRequest(server string, body WriteStepsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewWriteStepsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewWriteStepsRequestWithBody constructs an http.Request for the WriteSteps method, with any body, and a specified content type
+func NewWriteStepsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/fleet/steps")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewReportUsageRequest calls the generic ReportUsage builder with application/json body
 func NewReportUsageRequest(server string, body ReportUsageJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -15307,6 +15589,193 @@ func NewListAttemptsRequest(server string, job JobPath, params *ListAttemptsPara
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListStepsRequest constructs an http.Request for the ListSteps method
+func NewListStepsRequest(server string, job JobPath, epoch EpochPath, params *ListStepsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "epoch", epoch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/attempts/%s/steps", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Kind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "kind", *params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStreamStepsRequest constructs an http.Request for the StreamSteps method
+func NewStreamStepsRequest(server string, job JobPath, epoch EpochPath, params *StreamStepsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "epoch", epoch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/attempts/%s/steps/stream", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Kind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "kind", *params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.LastEventID != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Last-Event-ID", *params.LastEventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Last-Event-ID", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -19627,6 +20096,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /fleet/start (the `StartJob` operationId).
 	StartJobWithResponse(ctx context.Context, body StartJobJSONRequestBody, reqEditors ...RequestEditorFn) (*StartJobResponse, error)
 
+	// WriteStepsWithBodyWithResponse Writes what the agent did to the transcript of its attempt. `n` rises by one from 1 in each attempt; a step that is told again is stored once, and steps before which others are missing are 409 `step_gap` with `next_step`. A body may be 5 MB. Steps beyond what the transcript keeps are left out, and `steps_left_out` says how many; their numbers count all the same.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/steps (the `WriteSteps` operationId).
+	WriteStepsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteStepsResponse, error)
+
+	// WriteStepsWithResponse Writes what the agent did to the transcript of its attempt. `n` rises by one from 1 in each attempt; a step that is told again is stored once, and steps before which others are missing are 409 `step_gap` with `next_step`. A body may be 5 MB. Steps beyond what the transcript keeps are left out, and `steps_left_out` says how many; their numbers count all the same.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/steps (the `WriteSteps` operationId).
+	WriteStepsWithResponse(ctx context.Context, body WriteStepsJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteStepsResponse, error)
+
 	// ReportUsageWithBodyWithResponse Says what models were used for. Each entry is answered by itself; an entry that is told again is raised, and one of an ended lease counts as well.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -19801,6 +20284,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /jobs/{job}/attempts (the `ListAttempts` operationId).
 	ListAttemptsWithResponse(ctx context.Context, job JobPath, params *ListAttemptsParams, reqEditors ...RequestEditorFn) (*ListAttemptsResponse, error)
+
+	// ListStepsWithResponse The transcript of an attempt, what its agent did step by step, oldest first. Reading on from `next_after` gives everything later once. Transcripts are kept for 30 days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{job}/attempts/{epoch}/steps (the `ListSteps` operationId).
+	ListStepsWithResponse(ctx context.Context, job JobPath, epoch EpochPath, params *ListStepsParams, reqEditors ...RequestEditorFn) (*ListStepsResponse, error)
+
+	// StreamStepsWithResponse The transcript of an attempt as server-sent events `step`, from `Last-Event-ID`, else from `after`, else from its beginning. The id of each is its `n`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{job}/attempts/{epoch}/steps/stream (the `StreamSteps` operationId).
+	StreamStepsWithResponse(ctx context.Context, job JobPath, epoch EpochPath, params *StreamStepsParams, reqEditors ...RequestEditorFn) (*StreamStepsResponse, error)
 
 	// BlockJobWithBodyWithResponse Parks a job that no agent holds.
 	//
@@ -24020,6 +24517,62 @@ func (r StartJobResponse) ContentType() string {
 	return ""
 }
 
+// WriteStepsResponseDefaultHeaders the declared response headers of an HTTP default response for WriteSteps
+type WriteStepsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type WriteStepsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Standing
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *WriteStepsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r WriteStepsResponse) GetJSON200() *Standing {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r WriteStepsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r WriteStepsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r WriteStepsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r WriteStepsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r WriteStepsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ReportUsageResponseDefaultHeaders the declared response headers of an HTTP default response for ReportUsage
 type ReportUsageResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -24938,6 +25491,111 @@ func (r ListAttemptsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListAttemptsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListStepsResponseDefaultHeaders the declared response headers of an HTTP default response for ListSteps
+type ListStepsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListStepsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StepPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListStepsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStepsResponse) GetJSON200() *StepPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListStepsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStepsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStepsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStepsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStepsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StreamStepsResponseDefaultHeaders the declared response headers of an HTTP default response for StreamSteps
+type StreamStepsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type StreamStepsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StreamStepsResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StreamStepsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StreamStepsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StreamStepsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StreamStepsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StreamStepsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -30205,6 +30863,32 @@ func (c *ClientWithResponses) StartJobWithResponse(ctx context.Context, body Sta
 	return ParseStartJobResponse(rsp)
 }
 
+// WriteStepsWithBodyWithResponse Writes what the agent did to the transcript of its attempt. `n` rises by one from 1 in each attempt; a step that is told again is stored once, and steps before which others are missing are 409 `step_gap` with `next_step`. A body may be 5 MB. Steps beyond what the transcript keeps are left out, and `steps_left_out` says how many; their numbers count all the same.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/steps (the `WriteSteps` operationId).
+func (c *ClientWithResponses) WriteStepsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteStepsResponse, error) {
+	rsp, err := c.WriteStepsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseWriteStepsResponse(rsp)
+}
+
+// WriteStepsWithResponse Writes what the agent did to the transcript of its attempt. `n` rises by one from 1 in each attempt; a step that is told again is stored once, and steps before which others are missing are 409 `step_gap` with `next_step`. A body may be 5 MB. Steps beyond what the transcript keeps are left out, and `steps_left_out` says how many; their numbers count all the same.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/steps (the `WriteSteps` operationId).
+func (c *ClientWithResponses) WriteStepsWithResponse(ctx context.Context, body WriteStepsJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteStepsResponse, error) {
+	rsp, err := c.WriteSteps(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseWriteStepsResponse(rsp)
+}
+
 // ReportUsageWithBodyWithResponse Says what models were used for. Each entry is answered by itself; an entry that is told again is raised, and one of an ended lease counts as well.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -30528,6 +31212,32 @@ func (c *ClientWithResponses) ListAttemptsWithResponse(ctx context.Context, job 
 		return nil, err
 	}
 	return ParseListAttemptsResponse(rsp)
+}
+
+// ListStepsWithResponse The transcript of an attempt, what its agent did step by step, oldest first. Reading on from `next_after` gives everything later once. Transcripts are kept for 30 days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{job}/attempts/{epoch}/steps (the `ListSteps` operationId).
+func (c *ClientWithResponses) ListStepsWithResponse(ctx context.Context, job JobPath, epoch EpochPath, params *ListStepsParams, reqEditors ...RequestEditorFn) (*ListStepsResponse, error) {
+	rsp, err := c.ListSteps(ctx, job, epoch, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStepsResponse(rsp)
+}
+
+// StreamStepsWithResponse The transcript of an attempt as server-sent events `step`, from `Last-Event-ID`, else from `after`, else from its beginning. The id of each is its `n`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{job}/attempts/{epoch}/steps/stream (the `StreamSteps` operationId).
+func (c *ClientWithResponses) StreamStepsWithResponse(ctx context.Context, job JobPath, epoch EpochPath, params *StreamStepsParams, reqEditors ...RequestEditorFn) (*StreamStepsResponse, error) {
+	rsp, err := c.StreamSteps(ctx, job, epoch, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStreamStepsResponse(rsp)
 }
 
 // BlockJobWithBodyWithResponse Parks a job that no agent holds.
@@ -35239,6 +35949,59 @@ func ParseStartJobResponse(rsp *http.Response) (*StartJobResponse, error) {
 	return response, nil
 }
 
+// ParseWriteStepsResponse parses an HTTP response from a WriteStepsWithResponse call
+func ParseWriteStepsResponse(rsp *http.Response) (*WriteStepsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &WriteStepsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Standing
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers WriteStepsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseReportUsageResponse parses an HTTP response from a ReportUsageWithResponse call
 func ParseReportUsageResponse(rsp *http.Response) (*ReportUsageResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -36110,6 +36873,105 @@ func ParseListAttemptsResponse(rsp *http.Response) (*ListAttemptsResponse, error
 	switch {
 	case true:
 		var headers ListAttemptsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListStepsResponse parses an HTTP response from a ListStepsWithResponse call
+func ParseListStepsResponse(rsp *http.Response) (*ListStepsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStepsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StepPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListStepsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStreamStepsResponse parses an HTTP response from a StreamStepsWithResponse call
+func ParseStreamStepsResponse(rsp *http.Response) (*StreamStepsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StreamStepsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers StreamStepsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

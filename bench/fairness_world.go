@@ -187,6 +187,10 @@ func (f *fair) names(ctx context.Context, enrol, owner *caller) (*named, error) 
 			return nil, err
 		}
 	}
+	steps := fmt.Appendf(nil, `{"job":%q,"epoch":%d%s}`, n.leases[0].key, n.leases[0].epoch, makeSteps(500, 2000))
+	if _, err := attacker.must(http.MethodPost, "/api/v1/fleet/steps", steps, http.StatusOK); err != nil {
+		return nil, err
+	}
 	for _, one := range []struct {
 		method, path, body string
 		status             int
@@ -259,6 +263,19 @@ func logLines(l lease, from, n, words int) []byte {
 		body = append(body, `"}`...)
 	}
 	return append(body, `]}`...)
+}
+
+// makeSteps returns so many steps of words, as a field of a call.
+func makeSteps(n, words int) []byte {
+	body := []byte(`,"steps":[`)
+	for i := range n {
+		body = fmt.Appendf(body, `%s{"n":%d,"kind":"tool","title":"step %d","text":"branch/%d.go`, []string{"", ","}[min(i, 1)], i+1, i+1, i%97)
+		for w := range words / 10 {
+			body = fmt.Appendf(body, ` word%d`, (i*7+w)%9973)
+		}
+		body = append(body, `"}`...)
+	}
+	return append(body, ']')
 }
 
 // awaitWords returns once jobs are found by the words of those that were made last.

@@ -142,7 +142,7 @@ func (m *matrix) fill() {
 		"UPDATE access_token SET name = 'canary7q ' || name"} {
 		dbfactory.Exec(m.t, m.DB, sql)
 	}
-	calls := api.New(api.Deps{Jobs: m.Jobs, Attempts: m.Attempts, JobLogs: m.JobLogs, Fleet: m.Fleet, Dispatch: m.Dispatch, Screens: m.Screens, Events: m.Events,
+	calls := api.New(api.Deps{Jobs: m.Jobs, Attempts: m.Attempts, JobLogs: m.JobLogs, Transcripts: m.Transcripts, Fleet: m.Fleet, Dispatch: m.Dispatch, Screens: m.Screens, Events: m.Events,
 		Blobs: m.deps.Blobs, Estimates: estimates.New(m.DB), Tokens: m.Accounts.Tokens, Log: m.Log})
 	call := func(token, method, path string, body any) map[string]any {
 		m.t.Helper()

@@ -871,6 +871,32 @@ type JobText struct {
 	SecretKeys    []string
 }
 
+type JobTranscript struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+	LastN       int64
+	Steps       int64
+	Bytes       int64
+	LeftOut     int64
+	Tokens      int64
+	CostNanos   int64
+	Minute      time.Time
+	MinuteBytes int64
+	BeganAt     time.Time
+}
+
+type JobTranscriptChunk struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+	FirstN      int64
+	LastN       int64
+	Size        int
+	Kinds       int
+	Data        []byte
+}
+
 type JobUsage struct {
 	WorkspaceID        uuid.UUID
 	JobID              uuid.UUID

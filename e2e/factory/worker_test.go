@@ -1,6 +1,7 @@
 package factory
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,36 @@ func TestAJobIsDone(t *testing.T) {
 	if err != nil || !strings.Contains(string(logs.Body), "it will say hello") {
 		t.Errorf("the log is %s, %v", logs.Body, err)
 	}
+	if did := s.transcript(key, 1); !strings.Contains(did, "tool sh: ") || !strings.Contains(did, "greeting.txt") || !strings.Contains(did, "it will say hello") {
+		t.Errorf("the transcript is\n%s", did)
+	}
 	s.until("the worktree is gone", func() bool { return len(s.worktrees("desk")) == 0 })
+}
+
+// transcript returns what the agent of an attempt did, a step a line; the numbers have no gaps.
+func (s *serverAndRepos) transcript(key string, epoch int64) string {
+	s.t.Helper()
+	var all strings.Builder
+	var after int64
+	for {
+		answer, err := s.person.ListStepsWithResponse(s.t.Context(), key, epoch, &api.ListStepsParams{After: &after})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for i, one := range answer.JSON200.Items {
+			if want := after + int64(i) + 1; one.N != want {
+				s.t.Errorf("step %d stands where %d is to be", one.N, want)
+			}
+			tool := ""
+			if one.Tool != nil {
+				tool = " " + *one.Tool
+			}
+			fmt.Fprintf(&all, "%s%s: %s\n", one.Kind, tool, one.Title)
+		}
+		if after = answer.JSON200.NextAfter; !answer.JSON200.More {
+			return all.String()
+		}
+	}
 }
 
 // A worker with one seat does one job after another, and is given each with the end of the
@@ -101,6 +131,7 @@ func TestAKilledWorkerGoesOn(t *testing.T) {
 		step{"run": "until test -e " + flag + "; do sleep 0.1; done"},
 	)
 	s.untilFile("begun")
+	s.until("the server has its steps", func() bool { return strings.Contains(s.transcript(key, 1), "echo begun") })
 	w.Kill()
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -109,6 +140,9 @@ func TestAKilledWorkerGoesOn(t *testing.T) {
 	j := s.untilStatus(key, api.JobStatusCompleted)
 	if j.Attempts != 1 || j.LostCount != 0 {
 		t.Errorf("it took %d attempts, %d were lost", j.Attempts, j.LostCount)
+	}
+	if did := s.transcript(key, 1); strings.Count(did, "tool sh: echo begun") != 2 {
+		t.Errorf("what it did before it was killed and after, is\n%s", did)
 	}
 	if got := s.git(s.mirror("desk", "ledger"), "show", s.branch(key, 1)+":work.txt"); !strings.HasPrefix(got, "begun") {
 		t.Errorf("the file says %q", got)

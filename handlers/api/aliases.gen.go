@@ -57,6 +57,7 @@ type (
 	Directive                          = api.Directive
 	Discovery                          = api.Discovery
 	EnrolWorkloadJSONRequestBody       = api.EnrolWorkloadJSONRequestBody
+	EpochPath                          = api.EpochPath
 	Estimate                           = api.Estimate
 	EstimateSource                     = api.EstimateSource
 	Event                              = api.Event
@@ -106,6 +107,7 @@ type (
 	ListJobLogsParams                  = api.ListJobLogsParams
 	ListJobsParams                     = api.ListJobsParams
 	ListProductsParams                 = api.ListProductsParams
+	ListStepsParams                    = api.ListStepsParams
 	ListUsageEntriesParams             = api.ListUsageEntriesParams
 	ListVerificationsParams            = api.ListVerificationsParams
 	ListWebhookDeliveriesParams        = api.ListWebhookDeliveriesParams
@@ -191,11 +193,15 @@ type (
 	Standing                           = api.Standing
 	StartJobJSONRequestBody            = api.StartJobJSONRequestBody
 	Stats                              = api.Stats
+	Step                               = api.Step
+	StepKind                           = api.StepKind
+	StepPage                           = api.StepPage
 	Stop                               = api.Stop
 	StopFleetJSONRequestBody           = api.StopFleetJSONRequestBody
 	StopHold                           = api.StopHold
 	StopList                           = api.StopList
 	StreamEventsParams                 = api.StreamEventsParams
+	StreamStepsParams                  = api.StreamStepsParams
 	TerminateAgentJSONRequestBody      = api.TerminateAgentJSONRequestBody
 	Tier                               = api.Tier
 	TransferBudgetJSONRequestBody      = api.TransferBudgetJSONRequestBody
@@ -233,6 +239,7 @@ type (
 	WebhookState                       = api.WebhookState
 	WebhookWithSecret                  = api.WebhookWithSecret
 	WriteLogsJSONRequestBody           = api.WriteLogsJSONRequestBody
+	WriteStepsJSONRequestBody          = api.WriteStepsJSONRequestBody
 )
 
 const (

@@ -44,7 +44,9 @@ func (op operation) bodyLimit() int64 {
 	return MaxBody
 }
 
-func (op operation) holdsLogs() bool { return op.id == "writeLogs" || op.id == "reportBatch" }
+func (op operation) holdsLogs() bool {
+	return op.id == "writeLogs" || op.id == "writeSteps" || op.id == "reportBatch"
+}
 
 // readBody reads, checks and canonicalizes the body. nil where none was sent
 // and none is needed. It takes the call's turn once all is here, so that nobody's slow

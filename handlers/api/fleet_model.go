@@ -177,5 +177,6 @@ func offerModels(in []lease.Offered) []Offer {
 
 func toStanding(in lease.Status) Standing {
 	return Standing{Directive: Directive(in.Directive), Reason: nilIfZero(in.Reason), ExpiresAt: utcOrNil(in.ExpiresAt),
-		Answer: nilIfZero(in.Answer), LinesLeftOut: nilIfZero(in.LinesLeftOut), FilesDropped: nilIfZero(in.FilesDropped)}
+		Answer: nilIfZero(in.Answer), LinesLeftOut: nilIfZero(in.LinesLeftOut), FilesDropped: nilIfZero(in.FilesDropped),
+		StepsLeftOut: nilIfZero(in.StepsLeftOut), NextStep: nilIfZero(in.NextStep)}
 }

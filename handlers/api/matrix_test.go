@@ -173,7 +173,7 @@ func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 	if c.id == "removeFactory" {
 		factory = asked("-empty")
 	}
-	path := strings.NewReplacer("{job}", m.jobFor(c), "{dep}", asked("-1"), "{agent}", asked("-agent"),
+	path := strings.NewReplacer("{job}", m.jobFor(c), "{epoch}", "1", "{dep}", asked("-1"), "{agent}", asked("-agent"),
 		"{factory}", factory, "{product}", asked("-spare"), "{budget}", matrixBudget.String(),
 		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{pool}", asked("-pool"), "{issuer}", asked("-issuer"), "{webhook}", m.webhook, "{delivery}", m.delivery, "{browser}", ids.New().String(), "{blob}", matrixBlob).Replace(c.path)
 	if c.id == "searchMessages" || c.id == "searchJobs" {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
@@ -195,6 +197,15 @@ func (w *apiServer) fill() {
 		SELECT workspace_id, id, 1, $2, 'INFO', 'canary7q line' FROM job WHERE key = $1`, asked("-1"), canary)
 	dbfactory.Exec(w.t, w.db, `INSERT INTO job_log_words (workspace_id, job_id, epoch, first_id, last_id, words, last_at)
 		SELECT workspace_id, id, 1, 0, 9223372036854775807, array_to_tsvector(ARRAY['@' || workspace_id, $2::text, 'line']), now() FROM job WHERE key = $1`, asked("-1"), canary)
+	dbfactory.Exec(w.t, w.db, `UPDATE job SET epoch = 1 WHERE key = $1 AND epoch = 0`, asked("-1"))
+	dbfactory.Exec(w.t, w.db, `INSERT INTO job_transcript (workspace_id, job_id, epoch, last_n) SELECT workspace_id, id, 1, 1 FROM job WHERE key = $1`, asked("-1"))
+	packer, err := zstd.NewWriter(nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	dbfactory.Exec(w.t, w.db, `INSERT INTO job_transcript_chunk (workspace_id, job_id, epoch, first_n, last_n, size, kinds, data)
+		SELECT workspace_id, id, 1, 1, 1, 1, 1, $2 FROM job WHERE key = $1`, asked("-1"),
+		packer.EncodeAll([]byte(`{"n":1,"kind":"message","title":"canary7q step"}`+"\n"), nil))
 	dbfactory.Exec(w.t, w.db, `INSERT INTO blob_ref (workspace_id, sha256, job_id) SELECT b.workspace_id, b.sha256, j.id FROM blob b, job j
 		WHERE j.key = $1`, asked("-1"))
 }

@@ -47,6 +47,7 @@ var harmless = map[string]string{
 	"releaseLease":      "a lease ends once: the same again is given the first result",
 	"askQuestion":       "a lease ends once: the same again is given the first result",
 	"writeLogs":         "a line's id is stored once",
+	"writeSteps":        "a step's number is stored once",
 	"reportUsage":       "an entry's id is booked once",
 	"reportDelivery":    "the same of a commit is kept once",
 	"checkBudget":       "changes nothing",

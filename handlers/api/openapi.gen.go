@@ -204,6 +204,9 @@ type ServerInterface interface {
 	// StartJob Says that the work on a claimed job begins.
 	// (POST /fleet/start)
 	StartJob(ctx echo.Context) error
+	// WriteSteps Writes what the agent did to the transcript of its attempt. `n` rises by one from 1 in each attempt; a step that is told again is stored once, and steps before which others are missing are 409 `step_gap` with `next_step`. A body may be 5 MB. Steps beyond what the transcript keeps are left out, and `steps_left_out` says how many; their numbers count all the same.
+	// (POST /fleet/steps)
+	WriteSteps(ctx echo.Context) error
 	// ReportUsage Says what models were used for. Each entry is answered by itself; an entry that is told again is raised, and one of an ended lease counts as well.
 	// (POST /fleet/usage)
 	ReportUsage(ctx echo.Context) error
@@ -252,6 +255,12 @@ type ServerInterface interface {
 	// ListAttempts The leases a job had, newest first.
 	// (GET /jobs/{job}/attempts)
 	ListAttempts(ctx echo.Context, job JobPath, params ListAttemptsParams) error
+	// ListSteps The transcript of an attempt, what its agent did step by step, oldest first. Reading on from `next_after` gives everything later once. Transcripts are kept for 30 days.
+	// (GET /jobs/{job}/attempts/{epoch}/steps)
+	ListSteps(ctx echo.Context, job JobPath, epoch EpochPath, params ListStepsParams) error
+	// StreamSteps The transcript of an attempt as server-sent events `step`, from `Last-Event-ID`, else from `after`, else from its beginning. The id of each is its `n`.
+	// (GET /jobs/{job}/attempts/{epoch}/steps/stream)
+	StreamSteps(ctx echo.Context, job JobPath, epoch EpochPath, params StreamStepsParams) error
 	// BlockJob Parks a job that no agent holds.
 	// (POST /jobs/{job}/block)
 	BlockJob(ctx echo.Context, job JobPath) error
@@ -1543,6 +1552,15 @@ func (w *ServerInterfaceWrapper) StartJob(ctx echo.Context) error {
 	return err
 }
 
+// WriteSteps converts echo context to params.
+func (w *ServerInterfaceWrapper) WriteSteps(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.WriteSteps(ctx)
+	return err
+}
+
 // ReportUsage converts echo context to params.
 func (w *ServerInterfaceWrapper) ReportUsage(ctx echo.Context) error {
 	var err error
@@ -1972,6 +1990,110 @@ func (w *ServerInterfaceWrapper) ListAttempts(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListAttempts(ctx, job, params)
+	return err
+}
+
+// ListSteps converts echo context to params.
+func (w *ServerInterfaceWrapper) ListSteps(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// ------------- Path parameter "epoch" -------------
+	var epoch EpochPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "epoch", ctx.Param("epoch"), &epoch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter epoch: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListStepsParams
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", ctx.QueryParams(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter kind: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListSteps(ctx, job, epoch, params)
+	return err
+}
+
+// StreamSteps converts echo context to params.
+func (w *ServerInterfaceWrapper) StreamSteps(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// ------------- Path parameter "epoch" -------------
+	var epoch EpochPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "epoch", ctx.Param("epoch"), &epoch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter epoch: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamStepsParams
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", ctx.QueryParams(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter kind: %s", err))
+	}
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID string
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Last-Event-ID, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Last-Event-ID: %s", err))
+		}
+
+		params.LastEventID = &LastEventID
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.StreamSteps(ctx, job, epoch, params)
 	return err
 }
 
@@ -3475,6 +3597,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/jobs/:job/dependencies/:dep", wrapper.UnlinkJob, options.OperationMiddlewares["unlinkJob"]...)
 	router.GET(options.BaseURL+"/jobs/:job/logs", wrapper.ListJobLogs, options.OperationMiddlewares["listJobLogs"]...)
 	router.GET(options.BaseURL+"/jobs/:job/attempts", wrapper.ListAttempts, options.OperationMiddlewares["listAttempts"]...)
+	router.GET(options.BaseURL+"/jobs/:job/attempts/:epoch/steps", wrapper.ListSteps, options.OperationMiddlewares["listSteps"]...)
+	router.GET(options.BaseURL+"/jobs/:job/attempts/:epoch/steps/stream", wrapper.StreamSteps, options.OperationMiddlewares["streamSteps"]...)
 	router.GET(options.BaseURL+"/jobs/:job/verifications", wrapper.ListVerifications, options.OperationMiddlewares["listVerifications"]...)
 	router.GET(options.BaseURL+"/jobs/:job/decisions", wrapper.ListDecisions, options.OperationMiddlewares["listDecisions"]...)
 	router.GET(options.BaseURL+"/jobs/:job/events", wrapper.ListJobEvents, options.OperationMiddlewares["listJobEvents"]...)
@@ -3555,6 +3679,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/fleet/fail", wrapper.FailJob, options.OperationMiddlewares["failJob"]...)
 	router.POST(options.BaseURL+"/fleet/release", wrapper.ReleaseLease, options.OperationMiddlewares["releaseLease"]...)
 	router.POST(options.BaseURL+"/fleet/logs", wrapper.WriteLogs, options.OperationMiddlewares["writeLogs"]...)
+	router.POST(options.BaseURL+"/fleet/steps", wrapper.WriteSteps, options.OperationMiddlewares["writeSteps"]...)
 	router.POST(options.BaseURL+"/fleet/delivery", wrapper.ReportDelivery, options.OperationMiddlewares["reportDelivery"]...)
 	router.POST(options.BaseURL+"/fleet/usage", wrapper.ReportUsage, options.OperationMiddlewares["reportUsage"]...)
 	router.POST(options.BaseURL+"/fleet/budget", wrapper.CheckBudget, options.OperationMiddlewares["checkBudget"]...)
@@ -6630,6 +6755,52 @@ func (response StartJobdefaultApplicationProblemPlusJSONResponse) VisitStartJobR
 	return err
 }
 
+type WriteStepsRequestObject struct {
+	Body *WriteStepsJSONRequestBody
+}
+
+type WriteStepsResponseObject interface {
+	VisitWriteStepsResponse(w http.ResponseWriter) error
+}
+
+type WriteSteps200JSONResponse Standing
+
+func (response WriteSteps200JSONResponse) VisitWriteStepsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WriteStepsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response WriteStepsdefaultApplicationProblemPlusJSONResponse) VisitWriteStepsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReportUsageRequestObject struct {
 	Body *ReportUsageJSONRequestBody
 }
@@ -7417,6 +7588,131 @@ type ListAttemptsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListAttemptsdefaultApplicationProblemPlusJSONResponse) VisitListAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStepsRequestObject struct {
+	Job    JobPath   `json:"job"`
+	Epoch  EpochPath `json:"epoch"`
+	Params ListStepsParams
+}
+
+type ListStepsResponseObject interface {
+	VisitListStepsResponse(w http.ResponseWriter) error
+}
+
+type ListSteps200JSONResponse StepPage
+
+func (response ListSteps200JSONResponse) VisitListStepsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStepsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListStepsdefaultApplicationProblemPlusJSONResponse) VisitListStepsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamStepsRequestObject struct {
+	Job    JobPath   `json:"job"`
+	Epoch  EpochPath `json:"epoch"`
+	Params StreamStepsParams
+}
+
+type StreamStepsResponseObject interface {
+	VisitStreamStepsResponse(w http.ResponseWriter) error
+}
+
+type StreamSteps200TextEventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamSteps200TextEventStreamResponse) VisitStreamStepsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamStepsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response StreamStepsdefaultApplicationProblemPlusJSONResponse) VisitStreamStepsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -11166,6 +11462,9 @@ type StrictServerInterface interface {
 	// StartJob Says that the work on a claimed job begins.
 	// (POST /fleet/start)
 	StartJob(ctx context.Context, request StartJobRequestObject) (StartJobResponseObject, error)
+	// WriteSteps Writes what the agent did to the transcript of its attempt. `n` rises by one from 1 in each attempt; a step that is told again is stored once, and steps before which others are missing are 409 `step_gap` with `next_step`. A body may be 5 MB. Steps beyond what the transcript keeps are left out, and `steps_left_out` says how many; their numbers count all the same.
+	// (POST /fleet/steps)
+	WriteSteps(ctx context.Context, request WriteStepsRequestObject) (WriteStepsResponseObject, error)
 	// ReportUsage Says what models were used for. Each entry is answered by itself; an entry that is told again is raised, and one of an ended lease counts as well.
 	// (POST /fleet/usage)
 	ReportUsage(ctx context.Context, request ReportUsageRequestObject) (ReportUsageResponseObject, error)
@@ -11214,6 +11513,12 @@ type StrictServerInterface interface {
 	// ListAttempts The leases a job had, newest first.
 	// (GET /jobs/{job}/attempts)
 	ListAttempts(ctx context.Context, request ListAttemptsRequestObject) (ListAttemptsResponseObject, error)
+	// ListSteps The transcript of an attempt, what its agent did step by step, oldest first. Reading on from `next_after` gives everything later once. Transcripts are kept for 30 days.
+	// (GET /jobs/{job}/attempts/{epoch}/steps)
+	ListSteps(ctx context.Context, request ListStepsRequestObject) (ListStepsResponseObject, error)
+	// StreamSteps The transcript of an attempt as server-sent events `step`, from `Last-Event-ID`, else from `after`, else from its beginning. The id of each is its `n`.
+	// (GET /jobs/{job}/attempts/{epoch}/steps/stream)
+	StreamSteps(ctx context.Context, request StreamStepsRequestObject) (StreamStepsResponseObject, error)
 	// BlockJob Parks a job that no agent holds.
 	// (POST /jobs/{job}/block)
 	BlockJob(ctx context.Context, request BlockJobRequestObject) (BlockJobResponseObject, error)
@@ -13601,6 +13906,52 @@ func (sh *strictHandler) StartJob(ctx echo.Context) error {
 	return nil
 }
 
+// WriteSteps operation middleware
+func (sh *strictHandler) WriteSteps(ctx echo.Context) error {
+	var request WriteStepsRequestObject
+
+	var body WriteStepsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.WriteSteps(ctx.Request().Context(), request.(WriteStepsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "WriteSteps")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(WriteStepsResponseObject); ok {
+		return validResponse.VisitWriteStepsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ReportUsage operation middleware
 func (sh *strictHandler) ReportUsage(ctx echo.Context) error {
 	var request ReportUsageRequestObject
@@ -14205,6 +14556,60 @@ func (sh *strictHandler) ListAttempts(ctx echo.Context, job JobPath, params List
 		return err
 	} else if validResponse, ok := response.(ListAttemptsResponseObject); ok {
 		return validResponse.VisitListAttemptsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListSteps operation middleware
+func (sh *strictHandler) ListSteps(ctx echo.Context, job JobPath, epoch EpochPath, params ListStepsParams) error {
+	var request ListStepsRequestObject
+
+	request.Job = job
+	request.Epoch = epoch
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSteps(ctx.Request().Context(), request.(ListStepsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSteps")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListStepsResponseObject); ok {
+		return validResponse.VisitListStepsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// StreamSteps operation middleware
+func (sh *strictHandler) StreamSteps(ctx echo.Context, job JobPath, epoch EpochPath, params StreamStepsParams) error {
+	var request StreamStepsRequestObject
+
+	request.Job = job
+	request.Epoch = epoch
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamSteps(ctx.Request().Context(), request.(StreamStepsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamSteps")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(StreamStepsResponseObject); ok {
+		return validResponse.VisitStreamStepsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -20,10 +20,13 @@ const secretMark = "zq7mark"
 // operation; a lease goes with all that take one.
 var agentWrites = map[string]func() object{
 	"startJob": nothing, "reportProgress": nothing, "renewLease": nothing, "completeJob": nothing, "claimJobs": nothing,
-	"releaseLease":   func() object { return object{"reason": "r"} },
-	"failJob":        func() object { return object{"error": "x", "retryable": true} },
-	"askQuestion":    func() object { return object{"question": "Why?"} },
-	"writeLogs":      func() object { return object{"lines": []any{object{"level": "INFO", "message": "m"}}} },
+	"releaseLease": func() object { return object{"reason": "r"} },
+	"failJob":      func() object { return object{"error": "x", "retryable": true} },
+	"askQuestion":  func() object { return object{"question": "Why?"} },
+	"writeLogs":    func() object { return object{"lines": []any{object{"level": "INFO", "message": "m"}}} },
+	"writeSteps": func() object {
+		return object{"steps": []any{object{"n": 1, "kind": "message", "title": "t", "cost_usd": "1"}}}
+	},
 	"reportDelivery": func() object { return object{"state": "refused", "branch": "b", "commit": "c"} },
 	"reportUsage":    func() object { return object{"entries": []any{usageOf("u")}} },
 	"heartbeat":      func() object { return object{"boot_id": "", "status": "working"} },
@@ -172,7 +175,7 @@ var agentNames = map[string]string{
 	"createJob":   "budget_usd capabilities[] depends_on[] discovered_from.job factory idempotency_key key kind product repo secret_keys[]",
 	"heartbeat":   "boot_id factory.name", "registerAgent": "factory.name factory.pool name roles[]", "failJob": "job kind",
 	"reportProgress": "job", "reportDelivery": "job", "startJob": "job", "writeLogs": "job", "releaseLease": "job", "renewLease": "job", "completeJob": "job",
-	"askQuestion": "job", "claimJobs": "job",
+	"askQuestion": "job", "claimJobs": "job", "writeSteps": "job steps[].cost_usd",
 }
 
 func (c leaky) isName() bool {

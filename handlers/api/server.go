@@ -27,6 +27,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/jobs/transcript"
 	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
@@ -45,6 +46,8 @@ type Deps struct {
 	Jobs     *jobs.Service
 	Attempts *attempts.Service
 	JobLogs  *joblog.Service
+	// Transcripts are what agents did in their attempts.
+	Transcripts *transcript.Service
 	// JobSearch finds jobs by words.
 	JobSearch *jobsearch.Service
 	Fleet     *fleet.Service
@@ -129,6 +132,7 @@ type Server struct {
 	reportHandlers
 	routabilityHandlers
 	statusHandlers
+	stepHandlers
 	usageHandlers
 	webhookHandlers
 
@@ -172,6 +176,7 @@ func New(d Deps) *Server {
 		reportHandlers:       reportHandlers{Deps: &d, reports: reportSchemas(all)},
 		routabilityHandlers:  routabilityHandlers{&d},
 		statusHandlers:       statusHandlers{&d},
+		stepHandlers:         stepHandlers{&d},
 		usageHandlers:        usageHandlers{&d},
 		webhookHandlers:      webhookHandlers{&d},
 		notificationHandlers: notificationHandlers{&d},

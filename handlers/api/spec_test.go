@@ -25,7 +25,7 @@ var permissions = map[tenancy.Permission][]string{
 	tenancy.ReadBoard: {"GET /agents", "GET /agents/{agent}", "GET /agents/{agent}/attempts", "GET /agents/{agent}/health", "GET /agents/{agent}/jobs", "GET /blobs/{blob}",
 		"GET /budgets", "GET /budgets/{budget}", "GET /budgets/{budget}/ledger", "GET /budgets/{budget}/series",
 		"GET /events", "GET /events/stream", "GET /factories", "GET /factories/{factory}", "GET /jobs",
-		"GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/collisions", "GET /jobs/{job}/decisions", "GET /jobs/{job}/dependencies", "GET /jobs/{job}/estimate", "GET /jobs/{job}/events",
+		"GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/attempts/{epoch}/steps", "GET /jobs/{job}/attempts/{epoch}/steps/stream", "GET /jobs/{job}/collisions", "GET /jobs/{job}/decisions", "GET /jobs/{job}/dependencies", "GET /jobs/{job}/estimate", "GET /jobs/{job}/events",
 		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /jobs/{job}/verifications", "GET /messages", "GET /messages/search", "GET /messages/threads/{thread}",
 		"GET /messages/{message}", "GET /pools", "GET /pools/{pool}", "GET /pools/{pool}/demand", "GET /pools/{pool}/history", "GET /prices", "GET /prices/models", "GET /products", "GET /products/{product}", "GET /search/jobs", "GET /stats", "GET /stop",
 		"GET /usage", "GET /usage/entries", "HEAD /blobs/{blob}", "POST /branches/ended", "POST /estimates", "POST /messages/ack", "POST /messages/nack", "POST /routability"},
@@ -47,7 +47,7 @@ var permissions = map[tenancy.Permission][]string{
 	tenancy.Enrol: {"PUT /agents/{agent}"},
 	tenancy.WorkJobs: {"GET /fleet/credentials", "GET /fleet/queue-state", "POST /agents/{agent}/end", "POST /agents/{agent}/heartbeat", "POST /fleet/ask", "POST /fleet/batch", "POST /fleet/budget", "POST /fleet/claim",
 		"POST /fleet/complete", "POST /fleet/delivery", "POST /fleet/fail", "POST /fleet/follow", "POST /fleet/logs", "POST /fleet/progress", "POST /fleet/release",
-		"POST /fleet/renew", "POST /fleet/start", "POST /fleet/usage"},
+		"POST /fleet/renew", "POST /fleet/start", "POST /fleet/steps", "POST /fleet/usage"},
 }
 
 // kinds are the tokens that have a permission, as the description names them.

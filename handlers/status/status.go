@@ -29,6 +29,7 @@ var codes = map[fault.Code]int{
 	fault.IdempotencyKeyReused: http.StatusUnprocessableEntity,
 	fault.NotClaimable:         http.StatusConflict,
 	fault.StaleEpoch:           http.StatusConflict,
+	fault.StepGap:              http.StatusConflict,
 	fault.LeaseExpired:         http.StatusConflict,
 	fault.AlreadyEnded:         http.StatusConflict,
 	fault.Cancelled:            http.StatusConflict,

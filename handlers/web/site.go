@@ -28,6 +28,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/jobs/transcript"
 	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
@@ -49,6 +50,7 @@ type Deps struct {
 	Jobs        *jobs.Service
 	Attempts    *attempts.Service
 	JobLogs     *joblog.Service
+	Transcripts *transcript.Service
 	JobSearch   *jobsearch.Service
 	Fleet       *fleet.Service
 	Pools       *pools.Service

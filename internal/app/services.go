@@ -36,6 +36,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/jobs/transcript"
 	"github.com/fleetboard/fleetboard/internal/leadership/servers"
 	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/screens"
@@ -83,6 +84,7 @@ type Services struct {
 	Jobs        *jobs.Service
 	Attempts    *attempts.Service
 	JobLogs     *joblog.Service
+	Transcripts *transcript.Service
 	JobSearch   *jobsearch.Service
 	Words       *jobsearch.Index
 	Fleet       *fleet.Service
@@ -127,22 +129,23 @@ func Build(d *db.DB, o Options) *Services {
 		IssuerNetworks: o.IssuerNetworks,
 	})
 	s := &Services{
-		Wake:      wake,
-		Accounts:  people,
-		Vault:     vault.New(d, o.Key, o.Earlier...),
-		Seals:     sealKeys,
-		Events:    eventlog.New(d, sealer),
-		Attempts:  attempts.NewService(d),
-		JobLogs:   joblog.NewService(d),
-		JobSearch: jobsearch.New(d),
-		Words:     jobsearch.NewIndex(d, wake),
-		Fleet:     fleet.NewService(d, wake),
-		Pools:     pools.NewService(d, wake),
-		Estimates: estimates.New(d),
-		Prices:    prices.NewService(d, wake),
-		Usage:     usage.NewService(d),
-		Servers:   servers.New(d, name, Version(), o.Log),
-		log:       o.Log,
+		Wake:        wake,
+		Accounts:    people,
+		Vault:       vault.New(d, o.Key, o.Earlier...),
+		Seals:       sealKeys,
+		Events:      eventlog.New(d, sealer),
+		Attempts:    attempts.NewService(d),
+		JobLogs:     joblog.NewService(d),
+		Transcripts: transcript.NewService(d),
+		JobSearch:   jobsearch.New(d),
+		Words:       jobsearch.NewIndex(d, wake),
+		Fleet:       fleet.NewService(d, wake),
+		Pools:       pools.NewService(d, wake),
+		Estimates:   estimates.New(d),
+		Prices:      prices.NewService(d, wake),
+		Usage:       usage.NewService(d),
+		Servers:     servers.New(d, name, Version(), o.Log),
+		log:         o.Log,
 	}
 	o.Blobs.Jobs = lease.Scopes{}
 	o.Blobs.Messages = bus.Scopes{}
@@ -168,6 +171,7 @@ func Build(d *db.DB, o Options) *Services {
 		People:        people,
 		Events:        s.Events,
 		JobLogs:       s.JobLogs,
+		Transcripts:   s.Transcripts,
 		Decisions:     s.Dispatch,
 		Dead:          s.Announce,
 		Words:         s.Words,
@@ -201,8 +205,8 @@ func broker(t notifier.Transport) announce.Broker {
 
 // Pages returns what the pages need of the services.
 func (s *Services) Pages() handlers.Deps {
-	return handlers.Deps{Accounts: s.Accounts, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
-		Fleet: s.Fleet, Pools: s.Pools,
+	return handlers.Deps{Accounts: s.Accounts, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs,
+		Transcripts: s.Transcripts, JobSearch: s.JobSearch, Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,
 		Blobs: s.Blobs, Webhooks: s.Webhooks, Notify: s.Notify, Log: s.log}
@@ -211,7 +215,7 @@ func (s *Services) Pages() handlers.Deps {
 // API returns what the API needs of the services.
 func (s *Services) API() api.Deps {
 	return api.Deps{Tokens: s.Accounts.Tokens, Issuers: s.Accounts.Issuers, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs,
-		JobSearch: s.JobSearch, Fleet: s.Fleet, Pools: s.Pools,
+		Transcripts: s.Transcripts, JobSearch: s.JobSearch, Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,
 		Blobs: s.Blobs, Webhooks: s.Webhooks, Notify: s.Notify, Wake: s.Wake, Log: s.log}

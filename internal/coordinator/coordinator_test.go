@@ -31,7 +31,7 @@ type hands struct {
 func newHands() *hands { return &hands{called: make(chan string, 100)} }
 
 func (h *hands) work() Work {
-	return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h}
+	return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h, h}
 }
 
 func (h *hands) call(what string) (int, error) {
@@ -56,6 +56,7 @@ func (h *hands) Compact(context.Context) (int, error)           { return h.call(
 func (h *hands) ExpireDecisions(context.Context) (int, error)   { return h.call("expire decisions") }
 func (h *hands) ExpireOffers(context.Context) (int, error)      { return h.call("expire offers") }
 func (h *hands) ExpireDeadOffers(context.Context) (int, error)  { return h.call("expire dead offers") }
+func (h *hands) ExpireTranscripts(context.Context) (int, error) { return h.call("expire transcripts") }
 func (h *hands) ExpireLogs(context.Context) (int, error)        { return h.call("expire logs") }
 func (h *hands) IndexTexts(context.Context) (int, error)        { return h.call("index texts") }
 func (h *hands) IndexLogs(context.Context) (int, error)         { return h.call("index logs") }
@@ -165,7 +166,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	h.reaped = 2
 	s := New(d, servers.NewName(), h.work(), &topics{}, quiet())
 	stop := serve(t, s)
-	want := []string{"age ready", "bridge messages", "collect blobs", "compact", "drop old messages", "end verifications", "enforce stops", "expire", "expire dead offers", "expire decisions", "expire logs", "expire offers", "extend the history of costs", "fail cycles",
+	want := []string{"age ready", "bridge messages", "collect blobs", "compact", "drop old messages", "end verifications", "enforce stops", "expire", "expire dead offers", "expire decisions", "expire logs", "expire offers", "expire transcripts", "extend the history of costs", "fail cycles",
 		"foresee budgets", "index logs", "index messages", "index texts", "look what to notify of", "merge approved", "preempt", "price usage", "promote", "reap", "rotate keys of blobs", "rotate keys of webhooks", "rotate secrets", "sample pools",
 		"seal", "send notifications", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	called := map[string]bool{}

@@ -21,6 +21,7 @@ type Work struct {
 	People        People
 	Events        Events
 	JobLogs       JobLogs
+	Transcripts   Transcripts
 	Decisions     Decisions
 	Dead          DeadOffers
 	Words         Words
@@ -84,6 +85,11 @@ type Events interface {
 // JobLogs deletes old lines of the logs of jobs, and returns how many.
 type JobLogs interface {
 	ExpireLogs(ctx context.Context) (int, error)
+}
+
+// Transcripts deletes old transcripts of attempts, and returns how many.
+type Transcripts interface {
+	ExpireTranscripts(ctx context.Context) (int, error)
 }
 
 // Decisions deletes old decisions about which factory suits a job, and offers that have ended. Each
@@ -255,6 +261,8 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(jobsCompacted, w.Events.Compact)},
 		{Name: "job logs", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.counted(linesExpired, t.untilNothingIsLeft(w.JobLogs.ExpireLogs))},
+		{Name: "transcripts", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Transcripts.ExpireTranscripts)))},
 		{Name: "decisions", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Decisions.ExpireDecisions)))},
 		{Name: "offers", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,

@@ -28,6 +28,7 @@ const (
 	IdempotencyKeyReused Code = "idempotency_key_reused"
 	NotClaimable         Code = "not_claimable"
 	StaleEpoch           Code = "stale_epoch"
+	StepGap              Code = "step_gap"
 	LeaseExpired         Code = "lease_expired"
 	AlreadyEnded         Code = "already_ended"
 	Cancelled            Code = "cancelled"
@@ -65,6 +66,7 @@ var titles = map[Code]string{
 	IdempotencyKeyReused: "The idempotency key belongs to another request",
 	NotClaimable:         "The job cannot be claimed",
 	StaleEpoch:           "The lease belongs to a later epoch",
+	StepGap:              "Steps before these are missing",
 	LeaseExpired:         "The lease has ended",
 	AlreadyEnded:         "The agent has ended the lease",
 	Cancelled:            "The job was cancelled",
@@ -93,7 +95,7 @@ func (c Code) Title() string {
 func (c Code) Conflict() bool {
 	switch c {
 	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, OtherOrder, InUse, AlreadyExists, NotClaimable,
-		StaleEpoch, LeaseExpired,
+		StaleEpoch, StepGap, LeaseExpired,
 		AlreadyEnded, Cancelled, Paused, Superseded, FactoryElsewhere, OverBudget, StorageFull:
 		return true
 	default:

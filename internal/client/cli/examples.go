@@ -66,6 +66,7 @@ var examples = map[string]string{
 	"job link":          "job link FB-2 FB-1",
 	"job list":          "job list --status in_review,blocked\njob list --jq '.items[] | .key + \" \" + .title'",
 	"job logs":          "job logs FB-1 --follow",
+	"job steps":         "job steps FB-1 --kind tool,edit --follow",
 	"job merge":         "job merge FB-1 --commit \"$(git rev-parse HEAD)\"",
 	"job pause":         "job pause FB-1",
 	"job progress":      "job progress FB-1 --percent 40 --step \"tests\"",

@@ -162,6 +162,43 @@ func TestLogsAreFollowedToTheEnd(t *testing.T) {
 	}
 }
 
+// TestStepsAreFollowedToTheEnd: each step comes once, in order, and the command ends with the attempt.
+func TestStepsAreFollowedToTheEnd(t *testing.T) {
+	t.Parallel()
+	w := newServerAndTerminal(t)
+	key := w.create("One")
+	if out := w.fleet("job", "steps", key).ok(); out != "" {
+		t.Errorf("of no attempt: %s", out)
+	}
+	w.fleet("job", "claim").ok()
+	n := int64(0)
+	tell := func(kind api.StepKind, title, text string) {
+		n++
+		batch := api.StepBatch{Job: key, Epoch: 1, Steps: []api.NewStep{{N: n, Kind: kind, Title: title, Text: &text, CostUSD: new("0.5")}}}
+		if _, err := w.agent().WriteStepsWithResponse(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tell("tool", "first", "make\x1b[2J\n\u202eall")
+	f := w.start("job", "steps", "-f", key)
+	f.says("first")
+	for range 250 {
+		tell("message", "one of many", "one of many")
+	}
+	tell("edit", "last", "-a\n+b")
+	f.says("last")
+	w.fleet("job", "complete", key).ok()
+	out := f.ends(0)
+	if strings.Count(out, "one of many") != 250 || strings.Count(out, "last") != 1 || strings.ContainsAny(out, "\x1b\u202e") ||
+		!strings.Contains(out, "tool      first $0.50\n     make[2J\n     all\n") {
+		t.Errorf("it printed %.300s", out)
+	}
+	if out := w.fleet("job", "steps", key, "--attempt", "1", "--kind", "edit,tool", "--after", "1", "--json").ok(); strings.Count(out, "\n") != 1 ||
+		!strings.HasPrefix(out, `{"`) || !strings.Contains(out, `"title":"last"`) {
+		t.Errorf("edits: %s", out)
+	}
+}
+
 // TestWatchEndsWithTheJob, with a code that says how.
 func TestWatchEndsWithTheJob(t *testing.T) {
 	t.Parallel()

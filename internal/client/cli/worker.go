@@ -65,6 +65,8 @@ func (c factory) workerCommand() *cobra.Command {
 			"claimJobs",
 			"reportProgress",
 			"writeLogs",
+			"writeSteps",
+			"listSteps",
 			"checkBudget",
 			"completeJob",
 			"reportDelivery",

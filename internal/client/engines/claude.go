@@ -13,7 +13,7 @@ import (
 )
 
 var claudeCode = Program{Name: "claude", Title: "Claude Code", Variables: []string{"ANTHROPIC_", "CLAUDE_"},
-	usage: transcript.ClaudeCode, start: startClaude}
+	usage: transcript.ClaudeCode, steps: func(t Task) transcript.StepReader { return transcript.ClaudeCodeSteps(t.Dir) }, start: startClaude}
 
 func startClaude(task Task, tell func(Event)) (invocation, error) {
 	// Values stand behind "=", so that none of them can be an option of its own.

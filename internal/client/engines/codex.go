@@ -14,7 +14,14 @@ import (
 )
 
 // codex is OpenAI's. It knows no limit of money.
-var codex = Program{Name: "codex", Title: "Codex", Variables: []string{"OPENAI_", "CODEX_"}, usage: transcript.Codex, start: startCodex}
+var codex = Program{Name: "codex", Title: "Codex", Variables: []string{"OPENAI_", "CODEX_"}, usage: transcript.Codex,
+	steps: codexSteps, totalsOfThread: true, start: startCodex}
+
+// codexSteps reads what Codex does. How it changes files it does not print.
+func codexSteps(t Task) transcript.StepReader {
+	changes := &diffs{dir: t.Dir, scratch: t.Scratch, env: t.Env, seen: map[string][]byte{}}
+	return transcript.CodexSteps(t.Dir, changes.of)
+}
 
 func startCodex(task Task, tell func(Event)) (invocation, error) {
 	argv := []string{"exec"}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/fleetboard/fleetboard/internal/client/engines/process"
+	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
 // Command returns the engine that runs a line of the shell. It gets the prompt on stdin and in
@@ -43,6 +45,7 @@ func (c command) Run(ctx context.Context, task Task, tell func(Event)) (Result, 
 // shell runs a line of the shell as a task.
 func shell(ctx context.Context, task Task, line string, tell func(Event)) (Result, error) {
 	last := ""
+	tell(did(transcript.Tool, "sh", line))
 	exit, err := process.Run(
 		ctx,
 		process.Spec{Argv: []string{"sh", "-c", line}, Dir: task.Dir, Env: task.Env, Stdin: task.Prompt, Mark: task.mark(), Grace: Grace,
@@ -58,12 +61,14 @@ func shell(ctx context.Context, task Task, line string, tell func(Event)) (Resul
 					last = text
 				}
 				tell(Event{Log: &LogLine{Level: level, Event: string(s), Message: text}})
+				tell(did(transcript.Output, string(s), text))
 			}},
 	)
 	if err != nil {
 		return Result{}, err
 	}
 	if exit.Status != 0 {
+		tell(did(transcript.Output, "sh", fmt.Sprintf("exit %d", exit.Status)))
 		message := fmt.Sprintf("The command ended with status %d.", exit.Status)
 		if exit.Tail != "" {
 			message += "\n" + exit.Tail
@@ -71,4 +76,9 @@ func shell(ctx context.Context, task Task, line string, tell func(Event)) (Resul
 		return Result{Failure: &Failure{Kind: "other", Message: message, Retryable: true}}, nil
 	}
 	return Result{OK: true, Summary: last}, nil
+}
+
+// did is a step of a tool for the transcript.
+func did(kind, tool, text string) Event {
+	return Event{Did: []transcript.Step{{At: time.Now(), Kind: kind, Tool: tool, Text: text}}}
 }

@@ -50,6 +50,15 @@ func TestACommandGetsThePromptAndTheEnvironment(t *testing.T) {
 	if !r.OK || r.Summary != "all done" || !slices.Equal(lines, want) {
 		t.Errorf("result %+v, lines %q; want %q", r, lines, want)
 	}
+	var kinds []string
+	for _, e := range events {
+		for _, d := range e.Did {
+			kinds = append(kinds, d.Kind+" "+d.Tool)
+		}
+	}
+	if slices.Sort(kinds[1:]); !slices.Equal(kinds, []string{"tool sh", "output stderr", "output stdout", "output stdout", "output stdout", "output stdout"}) {
+		t.Errorf("the transcript has %q", kinds)
+	}
 	r, _ = run(t.Context(), t, engines.Command(`echo "no disk" >&2; exit 3`), engines.Task{})
 	if f := r.Failure; r.OK || f == nil || f.Kind != "other" || !f.Retryable || f.Message != "The command ended with status 3.\nno disk" {
 		t.Errorf("result %+v, failure %+v", r, f)

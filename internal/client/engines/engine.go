@@ -62,6 +62,8 @@ type Event struct {
 	Log *LogLine
 	// Usage has grown.
 	Usage []transcript.Entry
+	// Did is what it did, for the transcript of the attempt.
+	Did []transcript.Step
 }
 
 // LogLine is a line of the log of a job.

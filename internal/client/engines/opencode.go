@@ -13,7 +13,7 @@ import (
 // openCode knows no limit of money. While the model's API fails, it says so in its own log
 // only, which it prints to stderr here.
 var openCode = Program{Name: "opencode", Title: "OpenCode", Variables: []string{"OPENCODE_"}, usage: transcript.OpenCode,
-	start: startOpenCode}
+	steps: func(t Task) transcript.StepReader { return transcript.OpenCodeSteps(t.Dir) }, start: startOpenCode}
 
 func startOpenCode(task Task, tell func(Event)) (invocation, error) {
 	argv := []string{"run", "--format=json", "--auto", "--print-logs", "--log-level=ERROR"}

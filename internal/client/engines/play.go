@@ -117,6 +117,9 @@ func play(ctx context.Context, task Task, i int, s ScriptStep, known *scene, tel
 	if s.Step != "" {
 		tell(Event{Step: s.Step})
 	}
+	if s.Step != "" || s.Log != "" {
+		tell(did(transcript.Message, "", strings.TrimSpace(s.Step+"\n"+s.Log)))
+	}
 	if s.Log != "" {
 		tell(Event{Log: &LogLine{Level: "INFO", Event: "script", Message: s.Log}})
 	}

@@ -87,7 +87,12 @@ func (v vendor) Run(ctx context.Context, task Task, tell func(Event)) (Result, e
 	}
 	in.by.ID = task.RunID
 	usage := v.usage(in.by)
+	steps := v.steps(task)
+	spending := transcript.Spending{Base: v.totalsOfThread && task.Session != ""}
 	used := func(entries []transcript.Entry) {
+		if step, ok := spending.Step(entries, time.Now()); ok {
+			tell(Event{Did: []transcript.Step{step}})
+		}
 		if len(entries) > 0 {
 			tell(Event{Usage: entries})
 		}
@@ -99,6 +104,9 @@ func (v vendor) Run(ctx context.Context, task Task, tell func(Event)) (Result, e
 			switch {
 			case s == process.Stdout && bytes.HasPrefix(line, []byte("{")) && json.Valid(line):
 				in.reads.line(line)
+				if did := steps.Line(line, time.Now()); len(did) > 0 {
+					tell(Event{Did: did})
+				}
 				used(usage.Line(line, time.Now()))
 			case len(bytes.TrimSpace(line)) > 0:
 				level := map[process.Stream]string{process.Stdout: "INFO", process.Stderr: "WARNING"}[s]

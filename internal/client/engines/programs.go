@@ -15,6 +15,10 @@ type Program struct {
 	Variables []string
 	// usage reads what it prints of its usage.
 	usage func(transcript.Run) transcript.Translator
+	// steps reads what it prints of what it does on a task.
+	steps func(Task) transcript.StepReader
+	// totalsOfThread: its usage is that of the whole session, also of what ran before.
+	totalsOfThread bool
 	// start says how it is run on a task.
 	start func(task Task, tell func(Event)) (invocation, error)
 }

@@ -127,6 +127,7 @@ func worldOf(t *testing.T, p program, model http.Handler) *world {
 // told is what an engine said.
 type told struct {
 	sessions, steps, logs []string
+	did                   []string // kinds and texts of the transcript
 	usage                 map[string]transcript.Entry
 	result                engines.Result
 }
@@ -145,6 +146,9 @@ func (w *world) run(ctx context.Context, t *testing.T) told {
 		case e.Log != nil:
 			said.logs = append(said.logs, e.Log.Level+" "+e.Log.Event+" "+e.Log.Message)
 		}
+		for _, d := range e.Did {
+			said.did = append(said.did, d.Kind+" "+strings.TrimSpace(d.Title+" "+d.Text))
+		}
 		for _, u := range e.Usage {
 			said.usage[u.ID] = u
 		}
@@ -158,6 +162,16 @@ func (w *world) run(ctx context.Context, t *testing.T) told {
 // has says whether one of the lines begins with a text.
 func has(lines []string, begin string) bool {
 	return slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, begin) })
+}
+
+// count returns how many of the lines begin with a text.
+func count(lines []string, begin string) (n int) {
+	for _, l := range lines {
+		if strings.HasPrefix(l, begin) {
+			n++
+		}
+	}
+	return n
 }
 
 func (w *world) file(name string) string {
@@ -208,6 +222,7 @@ func testWork(t *testing.T, p program, totals func(t *testing.T, printed string)
 	if !has(first.logs, "INFO agent I read it back.") || !has(first.logs, "DEBUG result hello") {
 		t.Errorf("logs %q", first.logs)
 	}
+	testTranscript(t, first.did)
 	if !strings.Contains(strings.Join(w.bodies, "\n"), "--version is what this prompt begins with") {
 		t.Error("the model has not seen the prompt")
 	}
@@ -219,6 +234,20 @@ func testWork(t *testing.T, p program, totals func(t *testing.T, printed string)
 		t.Errorf("used %+v, the program says %+v", used, want)
 	}
 	testResumed(t, w, first.sessions)
+}
+
+// testTranscript looks for all that testWork has a program do.
+func testTranscript(t *testing.T, did []string) {
+	t.Helper()
+	for _, want := range []string{"message I write the file.", "tool echo hello > greeting.txt", "tool cat greeting.txt", "output hello", "usage ",
+		"message The file says hello."} {
+		if !has(did, want) {
+			t.Errorf("the transcript %q lacks %q", did, want)
+		}
+	}
+	if tools := count(did, "tool "); tools != 2 || count(did, "output ")+count(did, "output") < tools {
+		t.Errorf("%d tools in the transcript %q", tools, did)
+	}
 }
 
 // testResumed goes on with the session of testWork.

@@ -63,6 +63,7 @@ func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 		secretEnv, secret := readSecrets(c.Job, w.secrets()...)
 		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptForJob(c.Job, c.lease.epoch),
 			reporter: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
+		a.reporter.steps.unknown = again
 		a.parts, a.unready, p.hide = p, unready, secret.Text
 		a.scratch = w.scratch(a.at.Name())
 		a.env = append(a.environment(), secretEnv...)

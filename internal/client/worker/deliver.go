@@ -70,6 +70,13 @@ func (a *attempt) report(end ending) (outbox.Report, error) {
 			}
 			r.Logs = append(r.Logs, raw)
 		}
+		for _, part := range a.reporter.restSteps(a.at.ID) {
+			raw, err := json.Marshal(part)
+			if err != nil {
+				return r, err
+			}
+			r.Steps = append(r.Steps, raw)
+		}
 	}
 	for part := range slices.Chunk(usage, api.MaxUsageReportEntries) {
 		raw, err := json.Marshal(api.UsageReport{Job: &a.at.ID, Epoch: &a.lease.epoch, Entries: part})
@@ -122,7 +129,7 @@ func (d *delivery) run(attempts context.Context) error {
 		if refusal != nil || d.r.Verb == "" {
 			return errors.Join(quarantine(ctx, d.tree), d.out.Remove(d.r))
 		}
-		d.r.Accepted, d.r.Logs, d.r.Usage = true, nil, nil
+		d.r.Accepted, d.r.Logs, d.r.Steps, d.r.Usage = true, nil, nil, nil
 		d.writeDown(d.r)
 	}
 	if d.tree == nil {
@@ -240,6 +247,14 @@ func (d *delivery) send(ctx context.Context, next *api.NextRequest) (*api.Job, e
 	for _, raw := range d.r.Logs {
 		_, err := call(raw, func(b api.LogBatch) (*api.WriteLogsResponse, error) {
 			return d.api.WriteLogsWithResponse(ctx, b)
+		})
+		if !api.Decided(err) {
+			return nil, err
+		}
+	}
+	for _, raw := range d.r.Steps {
+		_, err := call(raw, func(b api.StepBatch) (*api.WriteStepsResponse, error) {
+			return d.api.WriteStepsWithResponse(ctx, b)
 		})
 		if !api.Decided(err) {
 			return nil, err

@@ -40,6 +40,7 @@ type reporter struct {
 	last     time.Time // when allowed was reckoned
 	now      func() time.Time
 	leftOut  int
+	steps    stepQueue
 	progress api.ProgressReport
 	dirty    bool
 	usage    map[string]api.UsageEntry
@@ -62,6 +63,8 @@ func (r *reporter) event(e engines.Event) {
 		r.log(e.Log.Level, e.Log.Event, e.Log.Message)
 	case e.Usage != nil:
 		r.used(e.Usage)
+	case e.Did != nil:
+		r.did(e.Did)
 	}
 }
 
@@ -177,6 +180,10 @@ func (r *reporter) flush(ctx context.Context) bool {
 		if err == nil && answer.JSON200 != nil {
 			r.lease.obey(answer.JSON200.Directive, answer.JSON200.Reason)
 		}
+	}
+	if !r.flushSteps(ctx) {
+		r.again(progress)
+		return false
 	}
 	if progress == nil {
 		return true

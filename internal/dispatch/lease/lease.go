@@ -58,6 +58,9 @@ type Status struct {
 	Answer    string
 	// LinesLeftOut is how many log lines were not stored.
 	LinesLeftOut int
+	// StepsLeftOut is how many steps of a transcript were not stored, NextStep the number of the next one.
+	StepsLeftOut int
+	NextStep     int64
 	// FilesDropped is how many touched files are not compared with those of other jobs.
 	FilesDropped int
 }

@@ -160,8 +160,13 @@ func detailsProblem(raw json.RawMessage) string {
 // written gets a token for one or many of them, and one now and then for none.
 // cancel ends it.
 func (s *Service) WatchLogs(workspace, job ids.ID) (written <-chan struct{}, cancel func()) {
+	return s.watch(joblog.Topic(workspace, job))
+}
+
+// watch notifies of a topic: the channel gets a token for one or many times that it is published.
+func (s *Service) watch(topic string) (published <-chan struct{}, cancel func()) {
 	wake := make(chan struct{}, 1)
-	return wake, s.wake.Subscribe(joblog.Topic(workspace, job), func(string) {
+	return wake, s.wake.Subscribe(topic, func(string) {
 		select {
 		case wake <- struct{}{}:
 		default:

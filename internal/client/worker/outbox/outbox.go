@@ -31,6 +31,8 @@ type Report struct {
 	Body json.RawMessage `json:"body"`
 	// Logs are lines that the server has not got, in bodies of POST /fleet/logs.
 	Logs []json.RawMessage `json:"logs,omitempty"`
+	// Steps are those of the transcript that the server has not got, in bodies of POST /fleet/steps.
+	Steps []json.RawMessage `json:"steps,omitempty"`
 	// Usage is what the server has not got of it, in bodies of POST /fleet/usage.
 	Usage []json.RawMessage `json:"usage,omitempty"`
 	// Repo is where the work of the attempt is; "" where the job has none.
