@@ -864,6 +864,58 @@ func (q *Queries) EventTailUnusual(ctx context.Context, db DBTX, arg EventTailUn
 	return items, nil
 }
 
+const eventTypes = `-- name: EventTypes :many
+WITH batch AS MATERIALIZED (
+    SELECT e.xid, e.id, e.type FROM event e
+    WHERE e.workspace_id = $1
+        AND (e.xid, e.id) > (cast($2::text AS xid8), $3::bigint)
+        AND e.xid < log_horizon()
+    ORDER BY e.workspace_id, e.xid, e.id LIMIT $4
+)
+SELECT (SELECT array_agg(DISTINCT b.type) FROM batch b)::text[] AS types, (SELECT count(*) FROM batch)::int AS looked,
+    l.xid::text AS xid, l.id
+FROM batch l ORDER BY l.xid DESC, l.id DESC LIMIT 1
+`
+
+type EventTypesRow struct {
+	Types  []string
+	Looked int
+	Xid    string
+	ID     int64
+}
+
+// Of which types the events after a place are, at most max_rows of them, and the place after the last
+// one; no row where there is none.
+func (q *Queries) EventTypes(ctx context.Context, db DBTX, workspaceID uuid.UUID, afterXid string, afterID int64, maxRows int) ([]EventTypesRow, error) {
+	rows, err := db.Query(ctx, eventTypes,
+		workspaceID,
+		afterXid,
+		afterID,
+		maxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []EventTypesRow{}
+	for rows.Next() {
+		var i EventTypesRow
+		if err := rows.Scan(
+			&i.Types,
+			&i.Looked,
+			&i.Xid,
+			&i.ID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const jobPurge = `-- name: JobPurge :one
 SELECT sum::bigint AS sum, removed::bigint[] AS removed
 FROM purge_job($1::uuid, $2::uuid, $3::text, $4::text, $5::text)

@@ -90,6 +90,20 @@ WHERE e.workspace_id = @workspace_id
     AND e.xid < log_horizon()
 ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_rows;
 
+-- name: EventTypes :many
+-- Of which types the events after a place are, at most max_rows of them, and the place after the last
+-- one; no row where there is none.
+WITH batch AS MATERIALIZED (
+    SELECT e.xid, e.id, e.type FROM event e
+    WHERE e.workspace_id = @workspace_id
+        AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
+        AND e.xid < log_horizon()
+    ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_rows
+)
+SELECT (SELECT array_agg(DISTINCT b.type) FROM batch b)::text[] AS types, (SELECT count(*) FROM batch)::int AS looked,
+    l.xid::text AS xid, l.id
+FROM batch l ORDER BY l.xid DESC, l.id DESC LIMIT 1;
+
 -- name: EventHead :one
 -- The place after everything that can no longer change.
 SELECT log_horizon()::text AS xid;

@@ -118,6 +118,22 @@ func HeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, end Cursor) (bo
 	return q.EventFollows(ctx, tx, workspace, end.text(), end.id)
 }
 
+// TypesTx tells of which types the events after a place are, of at most limit of them, how many they
+// are, and the place after them.
+func TypesTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit int) (types []Type, n int, end Cursor, err error) {
+	rows, err := q.EventTypes(ctx, tx, workspace, after.text(), after.id, limit)
+	if err != nil || len(rows) == 0 {
+		return nil, 0, after, err
+	}
+	r := rows[0]
+	for _, t := range r.Types {
+		types = append(types, Type(t))
+	}
+	end.id = r.ID
+	end.xid, err = strconv.ParseUint(r.Xid, 10, 63)
+	return types, r.Looked, end, err
+}
+
 // TailJobsTx reads of limit events after a place which jobs they are of, how many events they
 // are, and the place after them. With fields it names the jobs alone of which one was changed.
 func TailJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit int, fields ...string) (jobs []ids.ID, n int,

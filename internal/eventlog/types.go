@@ -30,16 +30,18 @@ var Types = []Type{
 	MemberDisabled, MemberEnabled, MemberSessionsEnded, LogInDisowned, WorkspaceFactorSet,
 }
 
+// Takes reports whether a type of a filter, such as "job.created" or "job.*", is that of an event.
+func Takes(wanted string, t Type) bool {
+	family, all := strings.CutSuffix(wanted, "*")
+	return string(t) == wanted || all && strings.HasSuffix(family, ".") && strings.HasPrefix(string(t), family)
+}
+
 // CheckTypes refuses types of a filter that no event can have, each by its place in
 // the list. "job.*" is every type of jobs.
 func CheckTypes(field string, types []string) error {
 	p := fault.Problems{}
 	for i, name := range types {
-		family, all := strings.CutSuffix(name, "*")
-		known := slices.ContainsFunc(Types, func(t Type) bool {
-			return string(t) == name || all && strings.HasSuffix(family, ".") && strings.HasPrefix(string(t), family)
-		})
-		if !known {
+		if !slices.ContainsFunc(Types, func(t Type) bool { return Takes(name, t) }) {
 			p.Add(fmt.Sprintf("%s[%d]", field, i), "There is no such type of events.")
 		}
 	}

@@ -27,11 +27,11 @@ type queued struct {
 	body  string
 }
 
-// fill makes deliveries of what follows a webhook's place in the log, at most fillBatch, and returns
-// whether there may be more at once.
-func (s *Service) fill(ctx context.Context, workspace, webhook ids.ID, from *sender) (more bool, err error) {
+// fill makes deliveries of what follows a place in the log, which is the webhook's or such that nothing in
+// between concerns it, at most fillBatch, and returns whether there may be more at once.
+func (s *Service) fill(ctx context.Context, workspace, webhook ids.ID, from *sender, after eventlog.Cursor) (more bool, err error) {
 	who := tenancy.System(workspace, loopName)
-	list, to, err := s.events.TailFiltered(ctx, who, from.filter(), from.place, min(fillBatch, maxPending-from.pending))
+	list, to, err := s.events.TailFiltered(ctx, who, from.filter(), after, min(fillBatch, maxPending-from.pending))
 	if err != nil {
 		return false, fmt.Errorf("read the log for a webhook: %w", err)
 	}

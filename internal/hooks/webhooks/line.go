@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -12,10 +13,10 @@ import (
 )
 
 const (
-	// readEvery is the shortest time between two looks at the log for one webhook.
+	// readEvery is the shortest time between two looks at the log for one webhook or one workspace.
 	readEvery = 250 * time.Millisecond
-	// lateEvery is how soon a webhook looks again where events are kept back by a transaction that
-	// still runs.
+	// lateEvery is how soon one looks again where events are kept back by a transaction that still runs,
+	// or as many tries are under way as may be.
 	lateEvery = time.Second
 	// noteTimeout bounds the note of what a try led to, also at the end of the process, and endGrace
 	// the tries that are under way then.
@@ -42,6 +43,9 @@ type line struct {
 	*fleet
 	name
 
+	reader *reader
+	wanted atomic.Pointer[[]string] // the types of events; nil until they are known
+
 	ctx     context.Context //nolint:containedctx // of the webhook, which its tries live for
 	stop    context.CancelFunc
 	kick    signal.Signal
@@ -65,6 +69,7 @@ func (l *line) cycle(ctx context.Context) error {
 	if err != nil || from == nil {
 		return err
 	}
+	l.wanted.Store(&from.types)
 	if from, err = l.readLog(ctx, from); err != nil || from == nil {
 		return err
 	}
@@ -94,7 +99,7 @@ func (l *line) readLog(ctx context.Context, from *sender) (*sender, error) {
 	for more := true; more && from != nil && from.pending < maxPending; {
 		l.read = time.Now()
 		var err error
-		if more, err = l.fill(ctx, l.workspace, l.id, from); err != nil {
+		if more, err = l.fill(ctx, l.workspace, l.id, from, l.reader.skip(from.place, from.types)); err != nil {
 			return nil, err
 		}
 		if more {
@@ -106,16 +111,7 @@ func (l *line) readLog(ctx context.Context, from *sender) (*sender, error) {
 	if from == nil || from.pending >= maxPending {
 		return from, nil
 	}
-	return from, l.db.In(ctx, db.Workspace(l.workspace), func(tx db.Tx) error {
-		late, err := eventlog.HeldBackTx(ctx, tx, l.workspace, from.place)
-		if late {
-			l.kickIn(lateEvery)
-		}
-		if err != nil {
-			return err
-		}
-		return l.returnTx(ctx, tx, from)
-	})
+	return from, l.db.In(ctx, db.Workspace(l.workspace), func(tx db.Tx) error { return l.returnTx(ctx, tx, from) })
 }
 
 // returnTx moves a webhook back to the end of the log that is behind it: its place is of another cluster,
@@ -205,7 +201,7 @@ func (l *line) start(from *sender, d due) bool {
 		<-l.all
 		if !first {
 			<-l.extra
-			l.wakeLines(l.workspace, true)
+			l.wakeLines(l.workspace, func(*line) bool { return true })
 		}
 		l.kick.Set()
 	})

@@ -16,7 +16,7 @@ import (
 
 const (
 	// lookEvery is how often the process looks for webhooks of which it was not told, and each webhook
-	// for events.
+	// and each reader for events.
 	lookEvery = 20 * time.Second
 	// maxInFlight bounds the tries of the process, workspaceExtra those of a workspace beside the first
 	// of each webhook, and perWebhook those of a webhook. One whose last try failed gets one.
@@ -34,9 +34,9 @@ func (s *Service) lead(ctx context.Context, term *leadership.Term) { s.sendWhile
 // sendWhile sends until ctx ends, and begins nothing new while trusted returns false.
 func (s *Service) sendWhile(ctx context.Context, trusted func() bool) {
 	f := &fleet{Service: s, ctx: ctx, trusted: trusted, changed: signal.New(), lines: map[name]*line{},
-		all: make(chan struct{}, maxInFlight), extra: map[ids.ID]chan struct{}{}}
-	defer s.wake.Subscribe(topics, f.notified(topics, true))()
-	defer s.wake.Subscribe(eventlog.Topics, f.notified(eventlog.Topics, false))()
+		all: make(chan struct{}, maxInFlight), extra: map[ids.ID]chan struct{}{}, readers: map[ids.ID]*reader{}}
+	defer s.wake.Subscribe(topics, f.changedIn)()
+	defer s.wake.Subscribe(eventlog.Topics, f.appendedTo)()
 	_ = runloop.Run(ctx, s.log, runloop.Loop{Name: "webhooks", Every: lookEvery, Jitter: lookEvery / 4, Kick: f.changed.C(), Do: f.look})
 	f.running.Wait()
 }
@@ -54,28 +54,43 @@ type fleet struct {
 	running sync.WaitGroup
 	all     chan struct{} // holds an entry for each try under way
 
-	mu    sync.Mutex
-	lines map[name]*line
-	extra map[ids.ID]chan struct{} // the same of each workspace
+	mu      sync.Mutex
+	lines   map[name]*line
+	extra   map[ids.ID]chan struct{} // the same of each workspace
+	readers map[ids.ID]*reader       // of each workspace that has lines
 }
 
-// notified wakes the webhooks of a workspace that something was said of.
-func (f *fleet) notified(prefix string, changed bool) func(topic string) {
-	return func(topic string) {
-		workspace, one := ids.Parse(strings.TrimPrefix(topic, prefix))
-		if changed {
-			f.changed.Set()
-		}
-		f.wakeLines(workspace, one)
-	}
-}
-
-// wakeLines has the webhooks of a workspace, or all, look for work.
-func (f *fleet) wakeLines(workspace ids.ID, one bool) {
+// changedIn has the webhooks of a workspace, or all, look for work: some are other ones.
+func (f *fleet) changedIn(topic string) {
+	f.changed.Set()
+	workspace, one := ids.Parse(strings.TrimPrefix(topic, topics))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for n, l := range f.lines {
 		if !one || n.workspace == workspace {
+			l.kick.Set()
+		}
+	}
+}
+
+// appendedTo has the log of a workspace, or all, read.
+func (f *fleet) appendedTo(topic string) {
+	workspace, one := ids.Parse(strings.TrimPrefix(topic, eventlog.Topics))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, r := range f.readers {
+		if !one || id == workspace {
+			r.kick.Set()
+		}
+	}
+}
+
+// wakeLines has those webhooks of a workspace look for work that are to.
+func (f *fleet) wakeLines(workspace ids.ID, are func(*line) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for n, l := range f.lines {
+		if n.workspace == workspace && are(l) {
 			l.kick.Set()
 		}
 	}
@@ -96,9 +111,9 @@ func (f *fleet) look(ctx context.Context) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	there := map[name]bool{}
+	there, workspaces := map[name]bool{}, map[ids.ID]bool{}
 	for _, n := range names {
-		there[n] = true
+		there[n], workspaces[n.workspace] = true, true
 		if f.lines[n] == nil {
 			f.start(n)
 		}
@@ -109,6 +124,12 @@ func (f *fleet) look(ctx context.Context) error {
 			delete(f.lines, n)
 		}
 	}
+	for id, r := range f.readers {
+		if !workspaces[id] {
+			r.stop()
+			delete(f.readers, id)
+		}
+	}
 	return nil
 }
 
@@ -117,8 +138,12 @@ func (f *fleet) start(n name) {
 	if f.extra[n.workspace] == nil {
 		f.extra[n.workspace] = make(chan struct{}, workspaceExtra)
 	}
+	if f.readers[n.workspace] == nil {
+		f.readers[n.workspace] = f.startReader(n.workspace)
+	}
 	ctx, stop := context.WithCancel(f.ctx)
-	l := &line{fleet: f, name: n, ctx: ctx, stop: stop, kick: signal.New(), extra: f.extra[n.workspace], busy: map[ids.ID]*ids.ID{}}
+	l := &line{fleet: f, name: n, reader: f.readers[n.workspace], ctx: ctx, stop: stop, kick: signal.New(), extra: f.extra[n.workspace],
+		busy: map[ids.ID]*ids.ID{}}
 	f.lines[n] = l
 	f.running.Go(func() {
 		_ = runloop.Run(ctx, f.log.With("webhook", n.id), runloop.Loop{Name: "webhook", Every: lookEvery, Jitter: lookEvery / 2,

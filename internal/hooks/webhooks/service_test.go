@@ -245,6 +245,9 @@ func TestATestAndARedeliveryAreSentOnce(t *testing.T) {
 		t.Errorf("redelivered %s, noted %+v", a.id, d)
 	}
 	fails.Store(false)
+	s.until("no other transaction keeps the second back", func() bool {
+		return dbfactory.Text(t, s.db, "SELECT count(*)::text FROM event WHERE xid >= log_horizon()") == "0"
+	})
 	active := webhooks.Active
 	if _, err := s.Webhooks.Edit(t.Context(), s.who, w.ID, webhooks.Change{State: &active, SkipBacklog: true, Version: w.Version}); err != nil {
 		t.Fatal(err)
