@@ -12,6 +12,40 @@ import (
 	"github.com/google/uuid"
 )
 
+const webhookDeliveriesTaken = `-- name: WebhookDeliveriesTaken :execrows
+UPDATE webhook_delivery d SET state = 'delivered', tries = d.tries + 1, tried_at = clock_timestamp(), status = n.status, error = '',
+    answer = n.answer, millis = n.millis
+FROM (SELECT unnest($2::uuid[]) AS id, unnest($3::int[]) AS tries, unnest($4::int[]) AS status,
+    unnest($5::text[]) AS answer, unnest($6::int[]) AS millis) n
+WHERE d.workspace_id = $1 AND d.id = n.id AND d.state = 'pending' AND d.tries = n.tries
+`
+
+type WebhookDeliveriesTakenParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []uuid.UUID
+	Tries       []int
+	Statuses    []int
+	Answers     []string
+	Millis      []int
+}
+
+// Notes tries that the receiver took, in arrays that are equally long, but those that another process
+// has noted meanwhile.
+func (q *Queries) WebhookDeliveriesTaken(ctx context.Context, db DBTX, arg WebhookDeliveriesTakenParams) (int64, error) {
+	result, err := db.Exec(ctx, webhookDeliveriesTaken,
+		arg.WorkspaceID,
+		arg.Ids,
+		arg.Tries,
+		arg.Statuses,
+		arg.Answers,
+		arg.Millis,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const webhookDeliveryAgain = `-- name: WebhookDeliveryAgain :exec
 UPDATE webhook_delivery SET once = once OR state <> 'pending', state = 'pending', next_at = clock_timestamp()
 WHERE workspace_id = $1 AND id = $2
@@ -26,7 +60,7 @@ func (q *Queries) WebhookDeliveryAgain(ctx context.Context, db DBTX, workspaceID
 const webhookDeliveryDone = `-- name: WebhookDeliveryDone :execrows
 UPDATE webhook_delivery SET state = $1, tries = tries + 1, tried_at = clock_timestamp(), status = $2, error = $3,
     answer = $4, millis = $5,
-    retries = CASE WHEN $1::text = 'delivered' OR retry_at > clock_timestamp() THEN retries ELSE retries + 1 END,
+    retries = CASE WHEN retry_at > clock_timestamp() THEN retries ELSE retries + 1 END,
     next_at = CASE WHEN retry_at > clock_timestamp() THEN retry_at ELSE clock_timestamp() + make_interval(secs => $6::float8) END,
     retry_at = CASE WHEN retry_at > clock_timestamp() THEN retry_at ELSE clock_timestamp() + make_interval(secs => $6::float8) END
 WHERE workspace_id = $7 AND id = $8 AND state = 'pending' AND tries = $9
@@ -44,7 +78,7 @@ type WebhookDeliveryDoneParams struct {
 	Tries        int
 }
 
-// Notes what a try led to; no row where another process has meanwhile. A try that came before its
+// Notes a try that failed; no row where another process has meanwhile. A try that came before its
 // time uses no retry.
 func (q *Queries) WebhookDeliveryDone(ctx context.Context, db DBTX, arg WebhookDeliveryDoneParams) (int64, error) {
 	result, err := db.Exec(ctx, webhookDeliveryDone,

@@ -31,12 +31,21 @@ SELECT coalesce((SELECT extract(epoch FROM d.next_at - clock_timestamp()) FROM w
     WHERE d.workspace_id = @workspace_id AND d.webhook_id = @webhook_id AND d.state = 'pending' AND d.next_at > clock_timestamp()
     ORDER BY d.next_at LIMIT 1), -1)::float8 AS seconds;
 
+-- name: WebhookDeliveriesTaken :execrows
+-- Notes tries that the receiver took, in arrays that are equally long, but those that another process
+-- has noted meanwhile.
+UPDATE webhook_delivery d SET state = 'delivered', tries = d.tries + 1, tried_at = clock_timestamp(), status = n.status, error = '',
+    answer = n.answer, millis = n.millis
+FROM (SELECT unnest(@ids::uuid[]) AS id, unnest(@tries::int[]) AS tries, unnest(@statuses::int[]) AS status,
+    unnest(@answers::text[]) AS answer, unnest(@millis::int[]) AS millis) n
+WHERE d.workspace_id = @workspace_id AND d.id = n.id AND d.state = 'pending' AND d.tries = n.tries;
+
 -- name: WebhookDeliveryDone :execrows
--- Notes what a try led to; no row where another process has meanwhile. A try that came before its
+-- Notes a try that failed; no row where another process has meanwhile. A try that came before its
 -- time uses no retry.
 UPDATE webhook_delivery SET state = @state, tries = tries + 1, tried_at = clock_timestamp(), status = @status, error = @error,
     answer = @answer, millis = @millis,
-    retries = CASE WHEN @state::text = 'delivered' OR retry_at > clock_timestamp() THEN retries ELSE retries + 1 END,
+    retries = CASE WHEN retry_at > clock_timestamp() THEN retries ELSE retries + 1 END,
     next_at = CASE WHEN retry_at > clock_timestamp() THEN retry_at ELSE clock_timestamp() + make_interval(secs => @delay_seconds::float8) END,
     retry_at = CASE WHEN retry_at > clock_timestamp() THEN retry_at ELSE clock_timestamp() + make_interval(secs => @delay_seconds::float8) END
 WHERE workspace_id = @workspace_id AND id = @id AND state = 'pending' AND tries = @tries;

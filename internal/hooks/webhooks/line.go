@@ -18,13 +18,6 @@ const (
 	// lateEvery is how soon one looks again where events are kept back by a transaction that still runs,
 	// or as many tries are under way as may be.
 	lateEvery = time.Second
-	// noteTimeout bounds the note of what a try led to, also at the end of the process, and endGrace
-	// the tries that are under way then.
-	noteTimeout = 5 * time.Second
-	endGrace    = 3 * time.Second
-	// hurryAfter is from when on a receiver that takes a delivery again was away: what waits for a
-	// retry is tried at once.
-	hurryAfter = time.Minute
 	// expireEvery is how often old deliveries are deleted.
 	expireEvery = 10 * time.Minute
 )
@@ -43,8 +36,10 @@ type line struct {
 	*fleet
 	name
 
-	reader *reader
-	wanted atomic.Pointer[[]string] // the types of events; nil until they are known
+	reader  *reader
+	wanted  atomic.Pointer[[]string] // the types of events; nil until they are known
+	changed atomic.Bool              // the webhook may be another one than from
+	waits   atomic.Bool              // for another webhook's try to end
 
 	ctx     context.Context //nolint:containedctx // of the webhook, which its tries live for
 	stop    context.CancelFunc
@@ -53,30 +48,55 @@ type line struct {
 	sending sync.WaitGroup
 
 	// Of the loop alone.
+	alarm         alarm
+	from          *sender // as it was when the log was read; nil where it is to be read anew
 	read, expired time.Time
 
 	mu     sync.Mutex
-	busy   map[ids.ID]*ids.ID // the deliveries under way, with their jobs
+	busy   map[ids.ID]*ids.ID // the deliveries under way and those of results, with their jobs
+	ended  []result           // of tries, which are to be noted
 	failed bool               // the last try
 }
 
-// cycle makes deliveries of what is new in the log, and starts those that are due.
+// cycle notes what tries have led to, makes deliveries of what is new in the log, and starts those that
+// are due.
 func (l *line) cycle(ctx context.Context) error {
+	if err := l.noteEnded(ctx); err != nil {
+		return err
+	}
 	if !l.trusted() {
 		return nil
 	}
-	from, err := l.sender(ctx)
-	if err != nil || from == nil {
+	if err := l.refresh(ctx); err != nil || l.from == nil {
 		return err
 	}
-	l.wanted.Store(&from.types)
-	if from, err = l.readLog(ctx, from); err != nil || from == nil {
-		return err
-	}
-	if err := l.sendDue(ctx, from); err != nil {
+	if err := l.sendDue(ctx, l.from); err != nil {
 		return err
 	}
 	return l.expire(ctx)
+}
+
+// refresh reads the webhook and what is new in the log, where that was not done just now. The webhook may
+// be gone.
+func (l *line) refresh(ctx context.Context) error {
+	if l.changed.Swap(false) {
+		l.from = nil
+	}
+	if soon := readEvery - time.Since(l.read); l.from != nil && soon > 0 {
+		l.alarm.set(soon)
+		return nil
+	}
+	from, err := l.sender(ctx)
+	if err == nil && from != nil {
+		l.wanted.Store(&from.types)
+		l.read = time.Now()
+		from, err = l.readLog(ctx, from)
+	}
+	l.from = from
+	if err != nil {
+		l.from = nil
+	}
+	return err
 }
 
 func (l *line) sender(ctx context.Context) (from *sender, err error) {
@@ -92,12 +112,7 @@ func (l *line) readLog(ctx context.Context, from *sender) (*sender, error) {
 	if from.state != Active || from.pending >= maxPending {
 		return from, nil
 	}
-	if soon := readEvery - time.Since(l.read); soon > 0 {
-		l.kickIn(soon)
-		return from, nil
-	}
 	for more := true; more && from != nil && from.pending < maxPending; {
-		l.read = time.Now()
 		var err error
 		if more, err = l.fill(ctx, l.workspace, l.id, from, l.reader.skip(from.place, from.types)); err != nil {
 			return nil, err
@@ -125,9 +140,6 @@ func (l *line) returnTx(ctx context.Context, tx db.Tx, from *sender) error {
 	return moveTx(ctx, tx, l.workspace, l.id, from, head)
 }
 
-// kickIn has the line look again after a time.
-func (l *line) kickIn(d time.Duration) { time.AfterFunc(d, l.kick.Set) }
-
 // sendDue starts what is due, as far as there is room for it.
 func (l *line) sendDue(ctx context.Context, from *sender) error {
 	room, busy, jobs := l.room()
@@ -141,7 +153,7 @@ func (l *line) sendDue(ctx context.Context, from *sender) error {
 		}
 		next, err := q.WebhookDeliveryNext(ctx, tx, l.workspace, l.id)
 		if err == nil && next >= 0 && next < lookEvery.Seconds() {
-			l.kickIn(time.Duration(next*float64(time.Second)) + 10*time.Millisecond)
+			l.alarm.set(time.Duration(next*float64(time.Second)) + 10*time.Millisecond)
 		}
 		return err
 	})
@@ -180,28 +192,25 @@ func (l *line) start(from *sender, d due) bool {
 	first := len(l.busy) == 0
 	l.mu.Unlock()
 	if !first && !take(l.extra) {
+		l.waits.Store(true)
 		return false
 	}
 	if !take(l.all) {
 		if !first {
 			<-l.extra
 		}
-		l.kickIn(lateEvery)
+		l.alarm.set(lateEvery)
 		return false
 	}
 	l.mu.Lock()
 	l.busy[d.id] = d.job
 	l.mu.Unlock()
 	l.sending.Go(func() {
-		o := l.try(from, d)
-		l.mu.Lock()
-		delete(l.busy, d.id)
-		l.failed = !o.delivered()
-		l.mu.Unlock()
+		l.try(from, d)
 		<-l.all
 		if !first {
 			<-l.extra
-			l.wakeLines(l.workspace, func(*line) bool { return true })
+			l.wakeLines(l.workspace, func(other *line) bool { return other.waits.Swap(false) })
 		}
 		l.kick.Set()
 	})
@@ -216,76 +225,6 @@ func take(of chan struct{}) bool {
 	default:
 		return false
 	}
-}
-
-// try sends a delivery and notes what came of it. A note that fails has it sent again.
-func (l *line) try(from *sender, d due) outcome {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(l.ctx))
-	defer cancel()
-	defer context.AfterFunc(l.ctx, func() { time.AfterFunc(endGrace, cancel) })()
-	o := l.send(ctx, from, d)
-	if ctx.Err() != nil {
-		return o // it was broken off: who sends next tries it
-	}
-	noting, done := context.WithTimeout(context.WithoutCancel(l.ctx), noteTimeout)
-	defer done()
-	if err := l.note(noting, d, o); err != nil {
-		l.log.Warn("what a delivery led to was not noted; it is sent again", "webhook", l.id, "delivery", d.id, "error", err)
-	}
-	return o
-}
-
-// note writes down what a try led to, and what follows for the webhook.
-func (l *line) note(ctx context.Context, d due, o outcome) error {
-	disabled := false
-	err := l.db.In(ctx, db.Workspace(l.workspace), func(tx db.Tx) error {
-		if err := q.WebhookHold(ctx, tx, l.workspace, l.id); err != nil {
-			return err
-		}
-		if o.delivered() {
-			return l.noteDeliveredTx(ctx, tx, d, o)
-		}
-		early, err := q.WebhookDeliveryEarly(ctx, tx, l.workspace, d.id)
-		if err != nil || len(early) == 0 {
-			return err
-		}
-		pause, last := wait(d.retries)
-		disabled = !d.once && (o.gone() || last && !early[0])
-		state := Pending
-		if d.once || disabled {
-			state = Failed
-		}
-		if noted, err := doneTx(ctx, tx, l.workspace, d, o, state, pause); err != nil || !noted {
-			return err
-		}
-		if d.once && !o.gone() {
-			return nil
-		}
-		if err := q.WebhookFailed(ctx, tx, l.workspace, l.id); err != nil || !disabled && !o.gone() {
-			return err
-		}
-		disabled = true
-		why := Failing
-		if o.gone() {
-			why = Gone
-		}
-		return disableTx(ctx, tx, l.workspace, l.id, why)
-	})
-	if err == nil && disabled {
-		_ = l.published(l.workspace, nil)
-	}
-	return err
-}
-
-func (l *line) noteDeliveredTx(ctx context.Context, tx db.Tx, d due, o outcome) error {
-	if noted, err := doneTx(ctx, tx, l.workspace, d, o, Delivered, 0); err != nil || !noted {
-		return err
-	}
-	away, err := q.WebhookSucceeded(ctx, tx, l.workspace, l.id)
-	if err != nil || away < hurryAfter.Seconds() {
-		return err
-	}
-	return q.WebhookDeliveryHurry(ctx, tx, l.workspace, l.id)
 }
 
 // expire deletes what is kept no longer.

@@ -43,6 +43,7 @@ type reader struct {
 	kick      signal.Signal
 
 	// Of the loop alone.
+	alarm alarm
 	read  time.Time
 	place eventlog.Cursor
 
@@ -53,7 +54,8 @@ type reader struct {
 // startReader runs the reader of a workspace. The caller holds mu.
 func (f *fleet) startReader(workspace ids.ID) *reader {
 	ctx, stop := context.WithCancel(f.ctx)
-	r := &reader{fleet: f, workspace: workspace, stop: stop, kick: signal.New()}
+	kick := signal.New()
+	r := &reader{fleet: f, workspace: workspace, stop: stop, kick: kick, alarm: alarm{kick: kick}}
 	f.running.Go(func() {
 		_ = runloop.Run(ctx, f.log.With("workspace", workspace), runloop.Loop{Name: "webhooks of a workspace", Every: lookEvery,
 			Jitter: lookEvery / 4, Kick: r.kick.C(), Do: r.cycle})
@@ -64,7 +66,7 @@ func (f *fleet) startReader(workspace ids.ID) *reader {
 // cycle reads what is new in the log.
 func (r *reader) cycle(ctx context.Context) error {
 	if soon := readEvery - time.Since(r.read); soon > 0 {
-		r.kickIn(soon)
+		r.alarm.set(soon)
 		return nil
 	}
 	r.read = time.Now()
@@ -97,7 +99,7 @@ func (r *reader) finishTx(ctx context.Context, tx db.Tx) error {
 	}
 	late, err := eventlog.HeldBackTx(ctx, tx, r.workspace, r.place)
 	if late {
-		r.kickIn(lateEvery)
+		r.alarm.set(lateEvery)
 	}
 	return err
 }
@@ -125,9 +127,6 @@ func (r *reader) add(s span) {
 		return wanted == nil || s.fits(*wanted)
 	})
 }
-
-// kickIn has the reader look again after a time.
-func (r *reader) kickIn(d time.Duration) { time.AfterFunc(d, r.kick.Set) }
 
 // skip returns the place up to which nothing after a place is of types that a webhook wants.
 func (r *reader) skip(place eventlog.Cursor, wanted []string) eventlog.Cursor {

@@ -68,6 +68,7 @@ func (f *fleet) changedIn(topic string) {
 	defer f.mu.Unlock()
 	for n, l := range f.lines {
 		if !one || n.workspace == workspace {
+			l.changed.Store(true)
 			l.kick.Set()
 		}
 	}
@@ -142,12 +143,13 @@ func (f *fleet) start(n name) {
 		f.readers[n.workspace] = f.startReader(n.workspace)
 	}
 	ctx, stop := context.WithCancel(f.ctx)
-	l := &line{fleet: f, name: n, reader: f.readers[n.workspace], ctx: ctx, stop: stop, kick: signal.New(), extra: f.extra[n.workspace],
-		busy: map[ids.ID]*ids.ID{}}
+	kick := signal.New()
+	l := &line{fleet: f, name: n, reader: f.readers[n.workspace], ctx: ctx, stop: stop, kick: kick, alarm: alarm{kick: kick},
+		extra: f.extra[n.workspace], busy: map[ids.ID]*ids.ID{}}
 	f.lines[n] = l
 	f.running.Go(func() {
 		_ = runloop.Run(ctx, f.log.With("webhook", n.id), runloop.Loop{Name: "webhook", Every: lookEvery, Jitter: lookEvery / 2,
 			Kick: l.kick.C(), Do: l.cycle})
-		l.sending.Wait()
+		l.finish()
 	})
 }

@@ -17,11 +17,22 @@ func moveTx(ctx context.Context, tx db.Tx, workspace, webhook ids.ID, from *send
 	return err
 }
 
-// doneTx notes what a try led to, and after which pause the next one is due; false where another process
+// takenTx notes tries that the receiver took; false where another process has noted all of them meanwhile.
+func takenTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []result) (bool, error) {
+	p := dbsqlc.WebhookDeliveriesTakenParams{WorkspaceID: workspace}
+	for _, r := range list {
+		p.Ids, p.Tries, p.Statuses = append(p.Ids, r.id), append(p.Tries, r.tries), append(p.Statuses, r.status)
+		p.Answers, p.Millis = append(p.Answers, r.answer), append(p.Millis, int(r.took.Milliseconds()))
+	}
+	n, err := q.WebhookDeliveriesTaken(ctx, tx, p)
+	return n > 0, err
+}
+
+// doneTx notes a try that failed, and after which pause the next one is due; false where another process
 // has noted it meanwhile.
-func doneTx(ctx context.Context, tx db.Tx, workspace ids.ID, d due, o outcome, state DeliveryState, pause time.Duration) (bool, error) {
-	n, err := q.WebhookDeliveryDone(ctx, tx, dbsqlc.WebhookDeliveryDoneParams{WorkspaceID: workspace, ID: d.id, Tries: d.tries,
-		State: string(state), Status: o.status, Error: o.failed, Answer: o.answer, Millis: int(o.took.Milliseconds()),
+func doneTx(ctx context.Context, tx db.Tx, workspace ids.ID, r result, state DeliveryState, pause time.Duration) (bool, error) {
+	n, err := q.WebhookDeliveryDone(ctx, tx, dbsqlc.WebhookDeliveryDoneParams{WorkspaceID: workspace, ID: r.id, Tries: r.tries,
+		State: string(state), Status: r.status, Error: r.failed, Answer: r.answer, Millis: int(r.took.Milliseconds()),
 		DelaySeconds: pause.Seconds()})
 	return n > 0, err
 }
