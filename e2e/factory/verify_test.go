@@ -49,7 +49,7 @@ func (s *serverAndRepos) sumWork(title, run string) (key string) {
 	return s.submitAs(api.NewJob{Title: title, Repo: new("ledger"), Factory: new("desk"), Acceptance: &[]string{sums}}, step{"run": run})
 }
 
-// verifyOf waits until work has the job that verifies it, and returns its key.
+// verifyOf waits until work has a job that is to verify it, and returns its key.
 func (s *serverAndRepos) verifyOf(key string) (verify string) {
 	s.t.Helper()
 	s.until(key+" has a verify job", func() bool {
@@ -58,7 +58,7 @@ func (s *serverAndRepos) verifyOf(key string) (verify string) {
 			s.t.Fatal(err)
 		}
 		for _, j := range answer.JSON200.Items {
-			if j.Verifies == key && j.Status != api.JobStatusAborted {
+			if j.Verifies == key && j.Status != api.JobStatusAborted && j.Status != api.JobStatusCompleted {
 				verify = j.Key
 			}
 		}
