@@ -4852,7 +4852,7 @@ type Reasoning struct {
 	Paths *[]string `json:"paths,omitempty"`
 	Seats *int      `json:"seats,omitempty"`
 
-	// Since With `verification`: since when it is so.
+	// Since With `verification` and `policy_held`: since when it is so.
 	Since *time.Time `json:"since,omitempty"`
 
 	// State With `verification`: how far it is. `nobody`: no live agent may verify; `held`: the verify job waits, is paused or blocked; `ended`: it has ended without a verdict; `no_commit`: the work names none; `not_made`: it was handed in before its product wanted verifications.

@@ -8,9 +8,42 @@ package dbsqlc
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 )
+
+const jobPolicyHeld = `-- name: JobPolicyHeld :many
+SELECT e.at, coalesce(e.payload ->> 'reason', '')::text AS reason FROM event e
+WHERE e.workspace_id = $1 AND e.job_id = $2::uuid AND e.type = 'job.policy_held' AND e.at >= $3
+ORDER BY e.id DESC LIMIT 1
+`
+
+type JobPolicyHeldRow struct {
+	At     time.Time
+	Reason string
+}
+
+// Why the policy leaves work to a person that was handed in at a time or later; no row where it does not.
+func (q *Queries) JobPolicyHeld(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, since time.Time) ([]JobPolicyHeldRow, error) {
+	rows, err := db.Query(ctx, jobPolicyHeld, workspaceID, jobID, since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobPolicyHeldRow{}
+	for rows.Next() {
+		var i JobPolicyHeldRow
+		if err := rows.Scan(&i.At, &i.Reason); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
 
 const jobSpokenAbout = `-- name: JobSpokenAbout :one
 SELECT coalesce((SELECT true FROM event e WHERE e.workspace_id = $1 AND e.job_id = $2::uuid

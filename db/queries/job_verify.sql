@@ -79,6 +79,12 @@ WHERE m.workspace_id = @workspace_id AND m.verify_job_id = @verify_job_id AND m.
     AND NOT EXISTS (SELECT FROM job_verify o WHERE o.workspace_id = m.workspace_id AND o.job_id = m.job_id AND o.commit = m.commit
         AND o.verdict <> '');
 
+-- name: JobPolicyHeld :many
+-- Why the policy leaves work to a person that was handed in at a time or later; no row where it does not.
+SELECT e.at, coalesce(e.payload ->> 'reason', '')::text AS reason FROM event e
+WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid AND e.type = 'job.policy_held' AND e.at >= @since
+ORDER BY e.id DESC LIMIT 1;
+
 -- name: JobSpokenAbout :one
 -- Whether people have sent work of a job back, or asked for more of it.
 SELECT coalesce((SELECT true FROM event e WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid

@@ -190,5 +190,9 @@ func TestThePolicyApprovesByWhatTheWorkerSaw(t *testing.T) {
 		if j := s.job(key); j.Status != want || j.Verdict != "approve" {
 			t.Errorf("%s is %s, %q: %v", j.Title, j.Status, j.Verdict, s.events(key))
 		}
+		why, held := s.why(key)["policy_held"]
+		if held != (want == api.JobStatusInReview) || held && !strings.Contains(why, map[string]string{"Red": "check", "Large": "10"}[s.job(key).Title]) {
+			t.Errorf("%s: %q", s.job(key).Title, why)
+		}
 	}
 }

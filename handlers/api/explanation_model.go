@@ -36,6 +36,9 @@ func reasonModel(j jobs.Job, r screens.Reason) Reasoning {
 	if r.Code == screens.CodeDeliveryRefused {
 		out.LastError = nilIfZero(r.Text)
 	}
+	if r.Code == screens.CodePolicyHeld {
+		out.Since = utcOrNil(r.Since)
+	}
 	keys := r.Keys
 	if len(r.Ended) > 0 {
 		keys = nil

@@ -102,6 +102,9 @@ var table = map[string]words{
 		return ui.Text(ByText("Approved", s.credit(), "").String() + ", to be merged")
 	}},
 	screens.CodeVerification:    {icon: "eye", text: subject.verification, next: subject.nextOfVerification},
+	screens.CodePolicyHeld: {icon: "eye", text: func(s subject) ui.Sentence {
+		return ByText("The policy leaves it to a person", "", s.why.Text)
+	}},
 	screens.CodeMergeWaits:      {icon: "git-merge", text: subject.merge},
 	screens.CodeDeliveryRefused: {icon: "octagon-alert", tone: ui.Warn, text: subject.refused},
 	screens.CodeClaimed: {icon: "bot", text: func(s subject) ui.Sentence {

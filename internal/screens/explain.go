@@ -23,6 +23,7 @@ type facts struct {
 	seats        seatHolders
 	merge        *Reason      // of the one approved job that is explained
 	verification *Reason      // of the one job in review that is explained
+	held         *Reason      // likewise, by the policy
 	refused      *Reason      // why the origin did not take the branch of the job that is explained
 	pool         *pools.Start // that can start a factory for the job that is explained
 	fleet        fleet.Snapshot
@@ -257,7 +258,7 @@ func (f facts) explain(j jobs.Job) Explanation {
 		e.Reasons = append(e.Reasons, asked)
 	}
 	e.Reasons = append(e.Reasons, f.standing...)
-	for _, more := range []*Reason{f.seat, f.refused, f.verification, f.merge} {
+	for _, more := range []*Reason{f.seat, f.refused, f.verification, f.held, f.merge} {
 		if more != nil {
 			e.Reasons = append(e.Reasons, *more)
 		}

@@ -55,6 +55,7 @@ const (
 	CodeApproved        = "approved"
 	CodeMergeWaits      = "merge_waits"      // who merges approved work, and how
 	CodeVerification    = "verification"     // whether work in review is verified, by whom, and what came of it
+	CodePolicyHeld      = "policy_held"      // which limits of its product leave work in review to a person
 	CodeDeliveryRefused = "delivery_refused" // the origin did not take its branch
 	CodeCompleted       = "completed"
 	CodeFailed          = "failed"
