@@ -101,7 +101,7 @@ var table = map[string]words{
 	screens.CodeApproved: {icon: "git-merge", title: "is approved", text: func(s subject) ui.Sentence {
 		return ui.Text(ByText("Approved", s.credit(), "").String() + ", to be merged")
 	}},
-	screens.CodeVerification:    {icon: "eye", text: subject.verification, next: subject.nextOfVerification},
+	screens.CodeVerification: {icon: "eye", text: subject.verification, next: subject.nextOfVerification},
 	screens.CodePolicyHeld: {icon: "eye", text: func(s subject) ui.Sentence {
 		return ByText("The policy leaves it to a person", "", s.why.Text)
 	}},
