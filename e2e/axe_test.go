@@ -43,6 +43,7 @@ var pages = map[string]string{
 	"search-logs": "/search?q=reaper&in=logs&job=FB-2",
 	"timeline-of": "/timeline?job=FB-1&group=jobs",
 	"log":         "/jobs/FB-2/log",
+	"transcript":  "/jobs/FB-2/transcript",
 	"attempts":    "/jobs/FB-2/attempts",
 	"status":      "/status",
 	"budgets":     "/budgets",
@@ -116,6 +117,11 @@ func furnish(t *testing.T, s *server) {
 	complete(t, agent, "FB-1")
 	claim(t, agent)
 	spends(t, agent, "FB-2", "m-2", "0.78")
+	tellSteps(t, agent, "FB-2", 1, api.NewStep{Kind: "message", Title: "I look.", Text: new("I look.\n" + strings.Repeat("long", 500))},
+		api.NewStep{Kind: "reasoning", Title: "Hm."}, api.NewStep{Kind: "tool", Title: "go test", Tool: new("Bash")},
+		api.NewStep{Kind: "edit", Title: "Edit", Path: new("internal/" + strings.Repeat("deep/", 40) + "reap.go"), Text: new("@@ -1 +1 @@\n-old\n+new\n same")},
+		api.NewStep{Kind: "plan", Title: "Plan", Text: new("[x] a\n[ ] b")},
+		api.NewStep{Kind: "usage", Title: "m", Tokens: new(int64(1200)), CostUSD: new("0.5")})
 	progress(t, agent, "FB-2", 62, "Reaper tests, 200 runs")
 	spends(t, agent, "FB-2", "m-3", "1.06")
 	depend(t, s, "Burn-down with projection fan", "FB-2")

@@ -189,6 +189,7 @@ func (m *matrix) fill() {
 		return more
 	}
 	call(agent, "POST", "/fleet/progress", at(1, object{"progress_percent": 40, "current_step": "canary7q step", "checkpoint": object{"at": canary}}))
+	call(agent, "POST", "/fleet/steps", at(1, object{"steps": []object{{"n": 1, "kind": "message", "title": "canary7q step", "text": "canary7q text"}}}))
 	call(agent, "POST", "/fleet/logs", at(1, object{"lines": []object{{"level": "INFO", "event": canary, "message": "canary7q line"}}}))
 	patch, _ := call(agent, "PUT", "/blobs", "canary7q patch")["sha256"].(string)
 	call(agent, "POST", "/fleet/complete", at(2, object{"patch_blob": patch, "summary": "canary7q done", "branch": canary, "result": object{canary: 1}}))
@@ -249,6 +250,9 @@ func (m *matrix) point() {
 		"GET /live":                 "/live?on=board",
 		"GET /streams":              "/streams?s=/live%3Fon=board&last=&in=",
 		"GET /live/jobs/:key/log":   "/live/jobs/" + asked("-1") + "/log?after=0",
+
+		"GET /live/jobs/:key/transcript": "/live/jobs/" + asked("-1") + "/transcript?after=0-0",
+		"GET /jobs/:key/transcript/text": "/jobs/" + asked("-1") + "/transcript/text?epoch=1&step=1",
 	}
 	m.fields = url.Values{"title": {"A title"}, "name": {"a-name"}, "reason": {"because"}, "email": {"guest@example.org"}, "role": {"member"},
 		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "amount_usd": {"1"}, "base": {"title=0"}, "workspace": {m.first.String()}, "kind": {"person"},

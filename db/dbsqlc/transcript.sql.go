@@ -174,6 +174,31 @@ func (q *Queries) TranscriptCount(ctx context.Context, db DBTX, arg TranscriptCo
 	return err
 }
 
+const transcriptEpochs = `-- name: TranscriptEpochs :many
+SELECT epoch FROM job_transcript WHERE workspace_id = $1 AND job_id = $2 ORDER BY epoch DESC LIMIT $3
+`
+
+// The attempts of a job that have a transcript, the newest first.
+func (q *Queries) TranscriptEpochs(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, maxRows int) ([]int64, error) {
+	rows, err := db.Query(ctx, transcriptEpochs, workspaceID, jobID, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var epoch int64
+		if err := rows.Scan(&epoch); err != nil {
+			return nil, err
+		}
+		items = append(items, epoch)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const transcriptExpire = `-- name: TranscriptExpire :execrows
 DELETE FROM job_transcript t WHERE t.workspace_id = $1 AND (t.job_id, t.epoch) IN (
     SELECT o.job_id, o.epoch FROM job_transcript o

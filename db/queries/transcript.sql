@@ -43,6 +43,10 @@ WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch;
 SELECT last_n, steps, bytes, left_out, tokens, cost_nanos FROM job_transcript
 WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch;
 
+-- name: TranscriptEpochs :many
+-- The attempts of a job that have a transcript, the newest first.
+SELECT epoch FROM job_transcript WHERE workspace_id = @workspace_id AND job_id = @job_id ORDER BY epoch DESC LIMIT @max_rows;
+
 -- name: TranscriptChunks :many
 -- Chunks with steps of some kinds after a step, in their order.
 SELECT first_n, last_n, data FROM job_transcript_chunk

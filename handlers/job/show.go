@@ -42,8 +42,12 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	}
 	log := logData{job: job, found: page.Log, more: page.MoreLog, now: web.Now(page.Fleet)}.model()
 	log.State = logState(job, page.Fleet)
+	did, err := p.readTranscript(c.Request().Context(), who, job, links.TranscriptView{})
+	if err != nil {
+		return err
+	}
 	return web.RenderLive(c, http.StatusOK, shell, view.View(view.Page{Shell: shell,
-		Job: data.model(), Log: log}))
+		Job: data.model(), Log: log, Transcript: did.model()}))
 }
 
 // panel answers with the live part of the page.

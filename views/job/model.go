@@ -18,6 +18,8 @@ type Page struct {
 	Shell layout.Shell
 	Job   Job
 	Log   Log
+
+	Transcript Transcript
 }
 
 // Job is all that its page shows. The panel, the actions and the page's title

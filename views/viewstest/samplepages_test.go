@@ -24,6 +24,24 @@ import (
 
 var firstRun = ui.FirstRun{Server: "http://127.0.0.1:8080", TokenFile: "/var/lib/fleetboard/enrolment-token", CanWrite: true}
 
+// sampleTranscript has a step of each form.
+func sampleTranscript() job.Transcript {
+	url := links.Transcript("FB-142", links.TranscriptView{})
+	return job.Transcript{Key: "FB-142", JobURL: links.Job("FB-142"), PageURL: url, Attempt: 3, AllURL: url, Newest: url, Older: url, HasOlder: true,
+		Attempts: []job.LogFilter{{Label: "e3", URL: url, Current: true}, {Label: "e2", URL: url}},
+		Kinds:    []job.LogFilter{{Label: "All", URL: url, Current: true}, {Label: "Edits", URL: url}},
+		Sum:      job.TranscriptSum{Steps: "3 steps", Tokens: "1,200 tokens", Cost: "$0.50", LeftOut: "2 left out"},
+		LiveURL:  links.LiveTranscript("FB-142", 3, 3, links.TranscriptView{}),
+		Steps: []job.Step{
+			{N: 1, URL: links.TranscriptStep("FB-142", 3, 1), At: ui.At(Noon), Kind: "says", Icon: "bot", Title: []job.LogPiece{{Text: "I look."}}, Text: "I look.\nLong."},
+			{N: 2, URL: links.TranscriptStep("FB-142", 3, 2), At: ui.At(Noon), Kind: "edits", Icon: "pencil", Title: []job.LogPiece{{Text: "Edit "}, {Text: "a", Hit: true}},
+				Path: "a.go", Diff: []jobparts.DiffLine{{Kind: jobparts.DiffHead, Text: "@@ -1 +1 @@"}, {Kind: jobparts.DiffAdded, Text: "+new"}}, Open: true,
+				TextURL: links.TranscriptText("FB-142", 3, 2)},
+			{N: 3, URL: links.TranscriptStep("FB-142", 3, 3), At: ui.At(Noon), Kind: "spends", Icon: "coins", Quiet: true, Tool: "model",
+				Title: []job.LogPiece{{Text: "claude"}}, Spent: "1,200 tokens, $0.50", BlobURL: links.Blob("ab")},
+		}}
+}
+
 var sampleLog = job.Log{PageURL: links.JobLog("FB-142", links.LogView{}), FileURL: links.LogText("FB-142", links.LogView{})}
 
 func sampleJob() job.Job {
@@ -245,9 +263,10 @@ func samplePages(theme layout.Theme) map[string]templ.Component {
 		"first-run":    board.View(board.Page{Shell: nine, Board: board.Board{CanWrite: true, FirstRun: &firstRun}}),
 		"first-seen":   board.View(board.Page{Shell: nine, Board: board.Board{CanWrite: true, FirstRun: &seen}}),
 		"column":       board.ColumnView(nine, Board().Columns[4]),
-		"job":          job.View(job.Page{Shell: shell("", "FB-142"), Job: sampleJob(), Log: sampleLog}),
-		"job-waiting":  job.View(job.Page{Shell: shell("", "FB-151"), Job: waitingJob(), Log: sampleLog}),
-		"job-done":     job.View(job.Page{Shell: shell("", "FB-142"), Job: doneJob(), Log: sampleLog}),
+		"job":          job.View(job.Page{Shell: shell("", "FB-142"), Job: sampleJob(), Log: sampleLog, Transcript: sampleTranscript()}),
+		"transcript":   job.TranscriptView(job.TranscriptPage{Shell: shell("", "FB-142"), Title: "Fix flaky TestReaper", Transcript: sampleTranscript()}),
+		"job-waiting":  job.View(job.Page{Shell: shell("", "FB-151"), Job: waitingJob(), Log: sampleLog, Transcript: sampleTranscript()}),
+		"job-done":     job.View(job.Page{Shell: shell("", "FB-142"), Job: doneJob(), Log: sampleLog, Transcript: sampleTranscript()}),
 		"new-job":      jobform.View(jobform.Page{Shell: form, Form: sampleForm()}),
 		"new-job-bad":  jobform.View(jobform.Page{Shell: form, Form: badForm()}),
 		"new-job-copy": jobform.View(jobform.Page{Shell: form, Form: copiedForm()}),

@@ -119,8 +119,8 @@ func redactSteps(red *redact.Redactor, steps []transcript.Step) []transcript.Ste
 	return clean
 }
 
-// WatchSteps notifies of steps that are written to the transcript of an attempt, by any process: written gets a
-// token for one or many of them, and one now and then for none. cancel ends it.
+// WatchSteps notifies of steps that are written to the transcript of an attempt, by any process; with epoch 0
+// of any attempt on its job. written gets a token for one or many of them, and one now and then for none. cancel ends it.
 func (s *Service) WatchSteps(of transcript.Attempt) (written <-chan struct{}, cancel func()) {
 	return s.watch(transcript.Topic(of.Workspace, of.Job, of.Epoch))
 }

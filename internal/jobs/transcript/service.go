@@ -217,6 +217,18 @@ func (p Page) ordered(f Filter) Page {
 	return p
 }
 
+// maxEpochs is how many attempts Epochs names.
+const maxEpochs = 20
+
+// Epochs returns the attempts of a job that have a transcript, the newest first.
+func (s *Service) Epochs(ctx context.Context, workspace, job ids.ID) (list []int64, err error) {
+	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
+		list, err = epochsTx(ctx, tx, workspace, job)
+		return err
+	})
+	return list, err
+}
+
 // LastEdit returns the number of the last step of an attempt that edits a file, 0 where none does.
 func (s *Service) LastEdit(ctx context.Context, of Attempt, path string) (n int64, err error) {
 	err = s.db.In(ctx, db.Workspace(of.Workspace), func(tx db.Tx) error {

@@ -118,7 +118,11 @@ func Check(steps []Step) error {
 	return p.Err()
 }
 
-// Topic is published when steps were written to the transcript of an attempt.
+// Topic is published when steps were written to the transcript of an attempt. With epoch 0 it is the beginning of
+// those of all attempts.
 func Topic(workspace, job ids.ID, epoch int64) string {
+	if epoch == 0 {
+		return fmt.Sprintf("steps:%s:%s:", workspace, job)
+	}
 	return fmt.Sprintf("steps:%s:%s:%d", workspace, job, epoch)
 }

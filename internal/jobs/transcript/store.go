@@ -6,6 +6,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 var q = dbsqlc.New()
@@ -78,4 +79,8 @@ func nextTx(ctx context.Context, tx db.Tx, of Attempt, f Filter, place int64) (c
 		return chunk{}, err
 	}
 	return chunk{first: rows[0].FirstN, last: rows[0].LastN, data: rows[0].Data}, nil
+}
+
+func epochsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]int64, error) {
+	return q.TranscriptEpochs(ctx, tx, workspace, job, maxEpochs)
 }
