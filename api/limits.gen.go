@@ -52,9 +52,14 @@ const (
 	MaxCompletionFilesTouched                  = 1000
 	MaxCompletionFilesTouchedItem              = 512
 	MaxCompletionJob                           = 64
+	MaxCompletionProofError                    = 4000
+	MaxCompletionProofs                        = 50
 	MaxCompletionSummary                       = 10000
 	MaxCompletionURL                           = 2000
 	MaxCompletionUsage                         = 200
+	MaxCompletionProofCommit                   = 100
+	MaxCompletionProofCriterion                = 500
+	MaxCompletionProofTitle                    = 200
 	MaxCoordinatorStatusLosses                 = 100
 	MaxCoordinatorStatusProofs                 = 5
 	MaxCoordinatorStatusServers                = 1000
@@ -302,6 +307,7 @@ const (
 	MaxProductSettingsMergeChecks              = 1000
 	MaxProductSettingsMergeInto                = 200
 	MaxProductSettingsName                     = 64
+	MaxProductSettingsProofCommand             = 1000
 	MaxProductSettingsRepos                    = 200
 	MaxProductSettingsReposItem                = 128
 	MinProductSettingsReviewLimit              = 1

@@ -1298,6 +1298,7 @@ const (
 	ProblemCodeOtherOrder           ProblemCode = "other_order"
 	ProblemCodeOverBudget           ProblemCode = "over_budget"
 	ProblemCodePaused               ProblemCode = "paused"
+	ProblemCodeProofRefused         ProblemCode = "proof_refused"
 	ProblemCodeRateLimited          ProblemCode = "rate_limited"
 	ProblemCodeStaleEpoch           ProblemCode = "stale_epoch"
 	ProblemCodeStepGap              ProblemCode = "step_gap"
@@ -1358,6 +1359,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeOverBudget:
 		return true
 	case ProblemCodePaused:
+		return true
+	case ProblemCodeProofRefused:
 		return true
 	case ProblemCodeRateLimited:
 		return true
@@ -2631,6 +2634,12 @@ type Completion struct {
 	// PatchBlob The SHA-256 of a blob with the whole patch, where the diff in `result` is only its beginning. The job keeps the blob; its `result` names it as `patch_blob`.
 	PatchBlob *string `json:"patch_blob,omitempty"`
 
+	// ProofError What kept proofs from being made, such as the last lines of the product's `proof_command`. The work is handed in all the same, and `result` has the text.
+	ProofError *string `json:"proof_error,omitempty"`
+
+	// Proofs What shows that acceptance criteria are met, made of the commit that is handed in. The job keeps the blobs; its `result` has the same list.
+	Proofs *[]CompletionProof `json:"proofs,omitempty"`
+
 	// Result Any JSON object; numbers are kept exactly.
 	Result FreeForm `json:"result,omitempty"`
 
@@ -2641,6 +2650,21 @@ type Completion struct {
 
 	// Usage What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
 	Usage *UsageEntries `json:"usage,omitempty"`
+}
+
+// CompletionProof A content that shows that a criterion is met. One that is not of the commit that is handed in, of no criterion of the job, or whose blob this agent has not put since it claimed the job, is 422 `proof_refused`, with the field.
+type CompletionProof struct {
+	// Blob The SHA-256 of the content, which was put with `PUT /blobs` under this lease.
+	Blob string `json:"blob"`
+
+	// Commit The one that the content was made of, which is the `commit` of the same call.
+	Commit string `json:"commit"`
+
+	// Criterion One of the job's `acceptance`, word by word.
+	Criterion string `json:"criterion"`
+
+	// Title What it is called on the page, such as the name of a file.
+	Title *string `json:"title,omitempty"`
 }
 
 // CoordinatorLogLine defines model for CoordinatorLogLine.
@@ -3530,6 +3554,9 @@ type Job struct {
 	Priority        int    `json:"priority"`
 	Product         string `json:"product"`
 	ProgressPercent *int   `json:"progress_percent"`
+
+	// ProofCommand The product's command that shows that the acceptance criteria are met; only in the answer that claimed the job, and only where the product has one. Its files are handed in as `proofs`.
+	ProofCommand *string `json:"proof_command,omitempty"`
 
 	// Question What the agent of an earlier attempt asked.
 	Question string     `json:"question"`
@@ -4628,6 +4655,7 @@ type Product struct {
 	// OneJobPerRepo Whether `serialise` is `repo`.
 	OneJobPerRepo  bool     `json:"one_job_per_repo"`
 	Paused         bool     `json:"paused"`
+	ProofCommand   string   `json:"proof_command"`
 	Repos          []string `json:"repos"`
 	ReviewLimit    *int     `json:"review_limit"`
 	ReviewRequired bool     `json:"review_required"`
@@ -4700,7 +4728,10 @@ type ProductSettings struct {
 	OneJobPerRepo *bool `json:"one_job_per_repo,omitempty"`
 
 	// Paused No job of it is claimed.
-	Paused         *bool     `json:"paused,omitempty"`
+	Paused *bool `json:"paused,omitempty"`
+
+	// ProofCommand A command that a worker runs in a clean checkout of the commit that it hands in; empty is none. It writes files into the directory that `FLEETBOARD_PROOF` names: `1.png` and `1-report.txt` show that the first acceptance criterion is met.
+	ProofCommand   *string   `json:"proof_command,omitempty"`
 	Repos          *[]string `json:"repos,omitempty"`
 	ReviewLimit    *int      `json:"review_limit,omitempty"`
 	ReviewRequired *bool     `json:"review_required,omitempty"`

@@ -34,7 +34,7 @@ var webPermissions = map[tenancy.Permission][]string{
 		"POST /settings/account/sessions/:session/end", "POST /settings/account/sessions/end-all",
 		"POST /settings/account/sessions/end-others", "POST /settings/members/leave", "POST /settings/tokens",
 		"POST /settings/tokens/:id/revoke", "POST /workspaces/switch"},
-	tenancy.ReadBoard: {"GET /agents", "GET /agents/panel", "GET /blobs/:blob", "GET /board", "GET /board/column/:column", "GET /budgets", "GET /budgets/:budget/ledger", "GET /budgets/:budget/ledger.csv", "GET /jobs/:key",
+	tenancy.ReadBoard: {"GET /agents", "GET /agents/panel", "GET /blobs/:blob", "GET /blobs/:blob/view", "GET /board", "GET /board/column/:column", "GET /budgets", "GET /budgets/:budget/ledger", "GET /budgets/:budget/ledger.csv", "GET /jobs/:key",
 		"GET /jobs/:key/attempts", "GET /jobs/:key/linkable", "GET /jobs/:key/log",
 		"GET /jobs/:key/log/text", "GET /jobs/:key/panel", "GET /jobs/:key/transcript", "GET /jobs/:key/transcript/text",
 		"GET /jobs/search", "GET /live", "GET /live/jobs/:key/log", "GET /live/jobs/:key/transcript", "GET /messages", "GET /needs-you", "GET /palette", "GET /pools", "GET /prices", "GET /review", "GET /review/:key/patch", "GET /search", "GET /settings/members", "GET /settings/notifications", "GET /settings/products",

@@ -410,12 +410,31 @@ func (q *Queries) BlobName(ctx context.Context, db DBTX, arg BlobNameParams) (Bl
 	return i, err
 }
 
-const blobPutterInsert = `-- name: BlobPutterInsert :exec
-INSERT INTO blob_putter (workspace_id, sha256, agent_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+const blobPutSince = `-- name: BlobPutSince :one
+SELECT EXISTS (SELECT FROM blob_putter WHERE workspace_id = $1 AND sha256 = $2 AND agent_id = $3
+    AND put_at >= $4)::bool
 `
 
-func (q *Queries) BlobPutterInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, sha256 []byte, agentID uuid.UUID) error {
-	_, err := db.Exec(ctx, blobPutterInsert, workspaceID, sha256, agentID)
+// Whether an agent has put a content since a time.
+func (q *Queries) BlobPutSince(ctx context.Context, db DBTX, workspaceID uuid.UUID, sha256 []byte, agentID uuid.UUID, since time.Time) (bool, error) {
+	row := db.QueryRow(ctx, blobPutSince,
+		workspaceID,
+		sha256,
+		agentID,
+		since,
+	)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const blobPutterSave = `-- name: BlobPutterSave :exec
+INSERT INTO blob_putter (workspace_id, sha256, agent_id) VALUES ($1, $2, $3)
+ON CONFLICT (workspace_id, sha256, agent_id) DO UPDATE SET put_at = now()
+`
+
+func (q *Queries) BlobPutterSave(ctx context.Context, db DBTX, workspaceID uuid.UUID, sha256 []byte, agentID uuid.UUID) error {
+	_, err := db.Exec(ctx, blobPutterSave, workspaceID, sha256, agentID)
 	return err
 }
 

@@ -359,27 +359,29 @@ WITH stopped AS MATERIALIZED (
 SELECT p.id, p.name, t.is_stopped, p.paused, f.is_full, ARRAY(SELECT j.lane_id FROM job j
         WHERE f.is_full AND j.workspace_id = $1 AND j.product_id = p.id
             AND j.status = 'waiting' AND j.wait_reason = 'review_backlog'
-        ORDER BY j.priority DESC, j.status_at, j.id LIMIT 50)::bigint[] AS held_lanes
+        ORDER BY j.priority DESC, j.status_at, j.id LIMIT 50)::bigint[] AS held_lanes, p.proof_command
 FROM product p CROSS JOIN LATERAL (SELECT coalesce((SELECT count(*) FROM (SELECT 1 FROM job r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id AND r.status = 'in_review'
         LIMIT p.review_limit) counted) >= p.review_limit, false)::boolean AS is_full OFFSET 0) f
 CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM stopped s WHERE s.product_id IS NULL OR s.product_id = p.id) AS is_stopped) t
-WHERE p.workspace_id = $1 AND (t.is_stopped OR p.paused OR p.review_limit IS NOT NULL OR p.name = ANY($2::text[]))
+WHERE p.workspace_id = $1 AND (t.is_stopped OR p.paused OR p.review_limit IS NOT NULL OR p.proof_command <> ''
+    OR p.name = ANY($2::text[]))
 `
 
 type ProductsForClaimRow struct {
-	ID        uuid.UUID
-	Name      string
-	IsStopped bool
-	Paused    bool
-	IsFull    bool
-	HeldLanes []int64
+	ID           uuid.UUID
+	Name         string
+	IsStopped    bool
+	Paused       bool
+	IsFull       bool
+	HeldLanes    []int64
+	ProofCommand string
 }
 
 // The products whose lanes give nothing now: those that are stopped, by themselves or with the
 // whole fleet; those that are paused; and those with as many jobs in review as their limit
 // allows (no more than that many are counted), with the lanes of the most urgent jobs that
-// wait for that. With them those that a token names as its scope.
+// wait for that. With them those that a token names as its scope, and those whose work is proved.
 func (q *Queries) ProductsForClaim(ctx context.Context, db DBTX, workspaceID uuid.UUID, names []string) ([]ProductsForClaimRow, error) {
 	rows, err := db.Query(ctx, productsForClaim, workspaceID, names)
 	if err != nil {
@@ -396,6 +398,7 @@ func (q *Queries) ProductsForClaim(ctx context.Context, db DBTX, workspaceID uui
 			&i.Paused,
 			&i.IsFull,
 			&i.HeldLanes,
+			&i.ProofCommand,
 		); err != nil {
 			return nil, err
 		}

@@ -172,6 +172,7 @@ type BlobPutter struct {
 	WorkspaceID uuid.UUID
 	Sha256      []byte
 	AgentID     uuid.UUID
+	PutAt       time.Time
 }
 
 type BlobRef struct {
@@ -1257,6 +1258,7 @@ type Product struct {
 	AutoMaxFiles        int
 	AutoDenyPaths       []string
 	AutoRequireVerdict  bool
+	ProofCommand        string
 }
 
 type ProductRepo struct {

@@ -23,7 +23,7 @@ func (q *Queries) ProductDelete(ctx context.Context, db DBTX, workspaceID uuid.U
 
 const productList = `-- name: ProductList :many
 SELECT p.id, p.name, p.review_required, p.serialise, p.review_limit, p.paused,
-    p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.branch_retention_days, p.models,
+    p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.proof_command, p.branch_retention_days, p.models,
     p.verify_mode, p.verify_capabilities, p.verify_rounds, p.verify_distinct,
     p.auto_approve, p.auto_max_lines, p.auto_max_files, p.auto_deny_paths, p.auto_require_verdict,
     ARRAY(SELECT r.repo FROM product_repo r
@@ -42,6 +42,7 @@ type ProductListRow struct {
 	MergeMethod         string
 	MergeInto           string
 	MergeChecks         string
+	ProofCommand        string
 	BranchRetentionDays int
 	Models              json.RawMessage
 	VerifyMode          string
@@ -76,6 +77,7 @@ func (q *Queries) ProductList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.MergeMethod,
 			&i.MergeInto,
 			&i.MergeChecks,
+			&i.ProofCommand,
 			&i.BranchRetentionDays,
 			&i.Models,
 			&i.VerifyMode,
@@ -191,17 +193,17 @@ func (q *Queries) ProductReposSave(ctx context.Context, db DBTX, workspaceID uui
 
 const productSave = `-- name: ProductSave :exec
 INSERT INTO product (workspace_id, id, name, review_required, serialise, review_limit, paused,
-    merge_by, merge_method, merge_into, merge_checks, branch_retention_days, models,
+    merge_by, merge_method, merge_into, merge_checks, proof_command, branch_retention_days, models,
     verify_mode, verify_capabilities, verify_rounds, verify_distinct,
     auto_approve, auto_max_lines, auto_max_files, auto_deny_paths, auto_require_verdict)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17,
-    $18, $19, $20, $21, $22)
+    $8, $9, $10, $11, $12, $13, $14,
+    $15, $16, $17, $18,
+    $19, $20, $21, $22, $23)
 ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
     serialise = excluded.serialise, review_limit = excluded.review_limit, paused = excluded.paused,
     merge_by = excluded.merge_by, merge_method = excluded.merge_method, merge_into = excluded.merge_into,
-    merge_checks = excluded.merge_checks, branch_retention_days = excluded.branch_retention_days,
+    merge_checks = excluded.merge_checks, proof_command = excluded.proof_command, branch_retention_days = excluded.branch_retention_days,
     models = excluded.models, verify_mode = excluded.verify_mode, verify_capabilities = excluded.verify_capabilities,
     verify_rounds = excluded.verify_rounds, verify_distinct = excluded.verify_distinct,
     auto_approve = excluded.auto_approve, auto_max_lines = excluded.auto_max_lines, auto_max_files = excluded.auto_max_files,
@@ -220,6 +222,7 @@ type ProductSaveParams struct {
 	MergeMethod         string
 	MergeInto           string
 	MergeChecks         string
+	ProofCommand        string
 	BranchRetentionDays int
 	Models              json.RawMessage
 	VerifyMode          string
@@ -247,6 +250,7 @@ func (q *Queries) ProductSave(ctx context.Context, db DBTX, arg ProductSaveParam
 		arg.MergeMethod,
 		arg.MergeInto,
 		arg.MergeChecks,
+		arg.ProofCommand,
 		arg.BranchRetentionDays,
 		arg.Models,
 		arg.VerifyMode,

@@ -48,8 +48,14 @@ RETURNING b.data_id, b.damaged_at, b.created_at,
 -- name: BlobReplace :exec
 UPDATE blob SET data_id = @data_id, damaged_at = NULL WHERE workspace_id = @workspace_id AND sha256 = @sha256;
 
--- name: BlobPutterInsert :exec
-INSERT INTO blob_putter (workspace_id, sha256, agent_id) VALUES (@workspace_id, @sha256, @agent_id) ON CONFLICT DO NOTHING;
+-- name: BlobPutterSave :exec
+INSERT INTO blob_putter (workspace_id, sha256, agent_id) VALUES (@workspace_id, @sha256, @agent_id)
+ON CONFLICT (workspace_id, sha256, agent_id) DO UPDATE SET put_at = now();
+
+-- name: BlobPutSince :one
+-- Whether an agent has put a content since a time.
+SELECT EXISTS (SELECT FROM blob_putter WHERE workspace_id = @workspace_id AND sha256 = @sha256 AND agent_id = @agent_id
+    AND put_at >= @since)::bool;
 
 -- name: BlobGet :one
 SELECT b.size, b.created_at, b.data_id, d.store, d.digests, d.key_id, d.sealed_key,

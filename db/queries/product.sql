@@ -1,6 +1,6 @@
 -- name: ProductList :many
 SELECT p.id, p.name, p.review_required, p.serialise, p.review_limit, p.paused,
-    p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.branch_retention_days, p.models,
+    p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.proof_command, p.branch_retention_days, p.models,
     p.verify_mode, p.verify_capabilities, p.verify_rounds, p.verify_distinct,
     p.auto_approve, p.auto_max_lines, p.auto_max_files, p.auto_deny_paths, p.auto_require_verdict,
     ARRAY(SELECT r.repo FROM product_repo r
@@ -15,17 +15,17 @@ WHERE r.workspace_id = @workspace_id AND r.repo = @repo;
 -- name: ProductSave :exec
 -- Makes a product or replaces its settings.
 INSERT INTO product (workspace_id, id, name, review_required, serialise, review_limit, paused,
-    merge_by, merge_method, merge_into, merge_checks, branch_retention_days, models,
+    merge_by, merge_method, merge_into, merge_checks, proof_command, branch_retention_days, models,
     verify_mode, verify_capabilities, verify_rounds, verify_distinct,
     auto_approve, auto_max_lines, auto_max_files, auto_deny_paths, auto_require_verdict)
 VALUES (@workspace_id, @id, @name, @review_required, @serialise, sqlc.narg('review_limit'), @paused,
-    @merge_by, @merge_method, @merge_into, @merge_checks, @branch_retention_days, @models,
+    @merge_by, @merge_method, @merge_into, @merge_checks, @proof_command, @branch_retention_days, @models,
     @verify_mode, @verify_capabilities, @verify_rounds, @verify_distinct,
     @auto_approve, @auto_max_lines, @auto_max_files, @auto_deny_paths, @auto_require_verdict)
 ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
     serialise = excluded.serialise, review_limit = excluded.review_limit, paused = excluded.paused,
     merge_by = excluded.merge_by, merge_method = excluded.merge_method, merge_into = excluded.merge_into,
-    merge_checks = excluded.merge_checks, branch_retention_days = excluded.branch_retention_days,
+    merge_checks = excluded.merge_checks, proof_command = excluded.proof_command, branch_retention_days = excluded.branch_retention_days,
     models = excluded.models, verify_mode = excluded.verify_mode, verify_capabilities = excluded.verify_capabilities,
     verify_rounds = excluded.verify_rounds, verify_distinct = excluded.verify_distinct,
     auto_approve = excluded.auto_approve, auto_max_lines = excluded.auto_max_lines, auto_max_files = excluded.auto_max_files,

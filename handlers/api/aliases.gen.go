@@ -39,6 +39,7 @@ type (
 	Collision                          = api.Collision
 	Collisions                         = api.Collisions
 	CompleteJobJSONRequestBody         = api.CompleteJobJSONRequestBody
+	CompletionProof                    = api.CompletionProof
 	CoordinatorStatus                  = api.CoordinatorStatus
 	CountsByStatus                     = api.CountsByStatus
 	CreateBudgetJSONRequestBody        = api.CreateBudgetJSONRequestBody

@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tracing"
 )
 
@@ -55,6 +56,9 @@ func claimedModels(ctx context.Context, claimed claim.Result) ([]Job, error) {
 		model.Traceparent = tracing.JobClaimed(ctx, j.ID, j.Epoch)
 		if o := claimed.Orders[j.ID]; o.Merge != nil || o.Verify != nil {
 			model.Order = &Order{Merge: o.Merge, Verify: o.Verify}
+		}
+		if !jobs.IsSystemKind(j.Kind) {
+			model.ProofCommand = claimed.Proofs[j.ProductID]
 		}
 		list = append(list, model)
 	}

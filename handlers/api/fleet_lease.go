@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/evidence"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 )
 
@@ -74,9 +75,17 @@ func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestOb
 		return s.Dispatch.Complete(ctx, principal(ctx), ref, report.Completion{
 			Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
 			URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched), PatchBlob: value(r.Body.PatchBlob),
-			ResultBlob: value(r.Body.ResultBlob), DeliveryFollows: value(r.Body.DeliveryFollows), Next: toNext(r.Body.Next)})
+			ResultBlob: value(r.Body.ResultBlob), DeliveryFollows: value(r.Body.DeliveryFollows),
+			Proofs: toProofs(r.Body.Proofs), ProofError: value(r.Body.ProofError), Next: toNext(r.Body.Next)})
 	})
 	return CompleteJob200JSONResponse(answer), err
+}
+
+func toProofs(in *[]CompletionProof) (list []evidence.Proof) {
+	for _, p := range value(in) {
+		list = append(list, evidence.Proof{Criterion: p.Criterion, Commit: p.Commit, Blob: p.Blob, Title: value(p.Title)})
+	}
+	return list
 }
 
 // FailJob ends an attempt that went wrong.

@@ -30,6 +30,7 @@ type Job struct {
 	Models                *tiermodel.Table `json:"models,omitempty"`
 	Next                  *Next            `json:"next,omitempty"`
 	Order                 *Order           `json:"order,omitempty"`
+	ProofCommand          string           `json:"proof_command,omitempty"`
 	Routability           *Routability     `json:"routability,omitempty"`
 	Routable              *bool            `json:"routable,omitempty"`
 	SpentSinceProgressUSD *string          `json:"spent_since_progress_usd,omitempty"`

@@ -29,6 +29,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/autoapprove"
 	"github.com/fleetboard/fleetboard/internal/jobs/collisions"
+	"github.com/fleetboard/fleetboard/internal/jobs/evidence"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -99,6 +100,12 @@ var limits = []limit{
 	{bound{jobs.MinReviewLimit, jobs.MaxReviewLimit}, "ProductSettings.review_limit", ""},
 	{bound{none, jobs.MaxMergeInto}, "ProductSettings.merge_into", "product.merge_into"},
 	{bound{none, jobs.MaxMergeChecks}, "ProductSettings.merge_checks", "product.merge_checks"},
+	{bound{none, jobs.MaxProofCommand}, "ProductSettings.proof_command", "product.proof_command"},
+	{bound{none, evidence.MaxProofs}, "Completion.proofs", ""},
+	{bound{1, jobs.MaxCriterion}, "CompletionProof.criterion", ""},
+	{bound{1, jobs.MaxCommit}, "CompletionProof.commit", ""},
+	{bound{none, evidence.MaxProofTitle}, "CompletionProof.title", ""},
+	{bound{none, evidence.MaxProofError}, "Completion.proof_error", ""},
 	{bound{0, jobs.MaxRounds}, "ProductVerifySettings.rounds", "product.verify_rounds"},
 	{bound{none, jobs.MaxCapabilities}, "ProductVerifySettings.capabilities", ""},
 	{bound{1, autoapprove.MaxLines}, "ProductAutoApproveSettings.max_lines", "product.auto_max_lines"},

@@ -118,7 +118,8 @@ func (w *apiServer) tells(c leaky) {
 	name := fmt.Sprint("agent-", c.number)
 	token := w.agent(name, object{"roles": []string{"worker"}})
 	secret := fmt.Sprintf("%s%03d-long-%03d%s", secretMark, c.number, c.number, secretMark)
-	key := w.job("Secret", object{"input_context": object{"token": secret}, "secret_keys": []string{"token"}, "key": fmt.Sprintf("S-%d", c.number)})
+	key := w.job("Secret", object{"input_context": object{"token": secret}, "secret_keys": []string{"token"}, "key": fmt.Sprintf("S-%d", c.number),
+		"acceptance": []string{"It works."}})
 	held := w.as(token, "POST", "/fleet/claim", object{"job": key}).want(200)
 	ref := object{"job": key, "epoch": held.number("jobs", 0, "lease", "epoch")}
 	body := c.base()
@@ -143,6 +144,10 @@ func (w *apiServer) tells(c leaky) {
 			at = ref
 		}
 		at["model"] = object{"engine": "claude", "name": "m-1", "why": "default"}
+	}
+	if strings.HasPrefix(c.field, ".proofs") {
+		body["commit"] = "abc1234"
+		body["proofs"] = []any{object{"criterion": "It works.", "commit": "abc1234", "blob": w.putBlob(token, name).text("sha256")}}
 	}
 	if _, named := body["boot_id"]; named {
 		body["boot_id"] = name + "-boot"
@@ -174,7 +179,7 @@ var agentNames = map[string]string{
 	"sendMessage": "blob correlation_id id in_reply_to job to.agent to.factory to.person to.role type",
 	"createJob":   "budget_usd capabilities[] depends_on[] discovered_from.job factory idempotency_key key kind product repo secret_keys[]",
 	"heartbeat":   "boot_id factory.name", "registerAgent": "factory.name factory.pool name roles[]", "failJob": "job kind",
-	"reportProgress": "job", "reportDelivery": "job", "startJob": "job", "writeLogs": "job", "releaseLease": "job", "renewLease": "job", "completeJob": "job",
+	"reportProgress": "job", "reportDelivery": "job", "startJob": "job", "writeLogs": "job", "releaseLease": "job", "renewLease": "job", "completeJob": "job proofs[].commit proofs[].criterion",
 	"askQuestion": "job", "claimJobs": "job", "writeSteps": "job steps[].cost_usd",
 }
 

@@ -20,7 +20,8 @@ const (
 
 // shownElsewhere are the members of a result that the page shows in places of
 // their own.
-var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "patch_blob"}, warned, jobparts.ChangesNames)
+var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "patch_blob", "proofs",
+	"proof_error"}, warned, jobparts.ChangesNames)
 
 // object is a JSON object of which nothing is known for certain.
 type object map[string]json.RawMessage

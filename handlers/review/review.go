@@ -95,6 +95,7 @@ func (s site) read(ctx context.Context, r web.Request) (pageData, error) {
 			return d, err
 		}
 	}
+	d.job.previews = s.previewProofs(ctx, r.Who, job)
 	d.job.talk, err = s.Screens.Conversation(ctx, r.Who, job.ID)
 	return d, err
 }

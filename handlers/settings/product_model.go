@@ -166,6 +166,8 @@ var productFields = append(form.Table[productInput]{
 		Note("empty is the default one"),
 	form.Line("merge_checks", "Checked by the command", jobs.MaxMergeChecks, func(in *productInput) *string { return &in.Merge.Checks }).
 		Note("empty is none"),
+	form.Line("proof_command", "Proved by the command", jobs.MaxProofCommand, func(in *productInput) *string { return &in.ProofCommand }).
+		Note("empty is none"),
 	form.Number("branch_retention_days", "Branches stay", 0, jobs.MaxBranchRetention,
 		func(in *productInput) **int { return &in.BranchRetention }).WithKind(ui.KindWhole).Note("days; empty is 30"),
 	form.Choice("verify_mode", "Verified by", func(in *productInput) *string { return &in.Verify.Mode }).
@@ -300,6 +302,7 @@ func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 	say(was.Method != now.Method, choose(now.Method == jobs.MergeFastForward, "merges by fast-forward only", "merges with a merge commit"))
 	say(was.Into != now.Into, "merges into "+cmp.Or(now.Into, "the default branch"))
 	say(was.Checks != now.Checks, choose(now.Checks == "", "no check after merges", "another check after merges"))
+	say(before.ProofCommand != in.ProofCommand, choose(in.ProofCommand == "", "no proofs", "another proof command"))
 	say(!before.Models.Equal(in.Models), choose(len(in.Models.Lines()) == 0, "names no models", "names other models"))
 	if now := in.BranchRetention; now != nil && *now != before.Retention() {
 		list = append(list, "branches stay "+retentionText(*now))

@@ -10,6 +10,7 @@ import (
 var codes = map[fault.Code]int{
 	fault.Malformed:            http.StatusBadRequest,
 	fault.Validation:           http.StatusUnprocessableEntity,
+	fault.ProofRefused:         http.StatusUnprocessableEntity,
 	fault.Unauthenticated:      http.StatusUnauthorized,
 	fault.TokenInvalid:         http.StatusUnauthorized,
 	fault.TokenExpired:         http.StatusUnauthorized,

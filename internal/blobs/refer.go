@@ -2,6 +2,7 @@ package blobs
 
 import (
 	"context"
+	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -23,6 +24,18 @@ func (s *Service) ReferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, 
 		return err
 	}
 	return insertRefTx(ctx, tx, who.Workspace, sum, by)
+}
+
+// ReferPutTx is ReferTx of a blob that the caller, an agent, has put since a time; NotFound for any other.
+func (s *Service) ReferPutTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum, since time.Time, by Ref) error {
+	if err := s.ReferTx(ctx, tx, who, sum, by); err != nil {
+		return err
+	}
+	isPut, err := q.BlobPutSince(ctx, tx, who.Workspace, sum[:], who.Agent, since)
+	if err == nil && !isPut {
+		err = notFound()
+	}
+	return err
 }
 
 // ForgetMessagesTx drops what messages refer to, for whoever deletes the messages. Those

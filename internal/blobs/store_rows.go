@@ -111,7 +111,7 @@ func rememberTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) e
 	if who.Kind != tenancy.KindAgent {
 		return nil
 	}
-	return q.BlobPutterInsert(ctx, tx, who.Workspace, sum[:], who.Agent)
+	return q.BlobPutterSave(ctx, tx, who.Workspace, sum[:], who.Agent)
 }
 
 // getTx reads a blob and where its bytes are. NotFound.

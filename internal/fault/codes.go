@@ -9,6 +9,7 @@ type Code string
 const (
 	Malformed            Code = "malformed"
 	Validation           Code = "validation_failed"
+	ProofRefused         Code = "proof_refused"
 	Unauthenticated      Code = "unauthenticated"
 	TokenInvalid         Code = "token_invalid"
 	TokenExpired         Code = "token_expired"
@@ -47,6 +48,7 @@ const (
 var titles = map[Code]string{
 	Malformed:            "The request could not be read",
 	Validation:           "Some fields need another value",
+	ProofRefused:         "A proof does not fit the work",
 	Unauthenticated:      "Credentials are needed",
 	TokenInvalid:         "The token is not known",
 	TokenExpired:         "The token has expired",

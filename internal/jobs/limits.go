@@ -49,9 +49,10 @@ const (
 	MaxCommit = 100
 	MaxURL    = 2000
 	// MaxMergeInto and MaxMergeChecks bound a product's branch and command for merges, in
-	// characters.
-	MaxMergeInto   = 200
-	MaxMergeChecks = 1000
+	// characters, MaxProofCommand its command that proves work.
+	MaxMergeInto    = 200
+	MaxMergeChecks  = 1000
+	MaxProofCommand = 1000
 	// MaxFiledPerAttempt is how many jobs an agent may file while it holds one lease. Of the
 	// jobs that come of one root, each found while another one was worked on: MaxFiledDepth
 	// is how many steps the last may be away, MaxFiledOpen how many may be open at a time,

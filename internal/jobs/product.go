@@ -93,6 +93,9 @@ type ProductSettings struct {
 	ReviewLimit    *int      `json:"review_limit"` // 1 or more; nil is no limit
 	Paused         bool      `json:"paused"`
 	Merge
+	// ProofCommand is what a worker runs in the commit that it hands in, to show that the acceptance criteria
+	// are met; "" is none.
+	ProofCommand string `json:"proof_command"`
 	// BranchRetention is how many days the branches of an ended job stay at the origin; 0 is
 	// for ever, nil DefaultBranchRetention. A product that is read has it.
 	BranchRetention *int `json:"branch_retention_days"`
@@ -239,6 +242,7 @@ func (in ProductSettings) check(name string) error {
 	optional(p, "review_limit", in.ReviewLimit, MinReviewLimit, MaxReviewLimit)
 	p.Number("branch_retention_days", in.Retention(), 0, MaxBranchRetention)
 	in.Merge.check(p)
+	p.Line("proof_command", in.ProofCommand, MaxProofCommand)
 	in.Verify.check(p)
 	in.AutoApprove.Check(p, in.Verify.Mode == VerifyByAgent)
 	for at, why := range in.Models.Problems("models") {
@@ -311,6 +315,7 @@ func (p Product) changes(before Product) []eventlog.Change {
 	note("merge_method", was.Method != p.Method, was.Method, p.Method)
 	note("merge_into", was.Into != p.Into, was.Into, p.Into)
 	note("merge_checks", was.Checks != p.Checks, was.Checks, p.Checks)
+	note("proof_command", before.ProofCommand != p.ProofCommand, before.ProofCommand, p.ProofCommand)
 	if was, now := before.Retention(), p.Retention(); before.ID != ids.Nil {
 		note("branch_retention_days", was != now, was, now)
 	} else {

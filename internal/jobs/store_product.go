@@ -29,6 +29,7 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 		list = append(list, Product{ID: r.ID, Name: r.Name, ProductSettings: ProductSettings{Repos: r.Repos, Models: models,
 			ReviewRequired: r.ReviewRequired, Serialise: Serialise(r.Serialise), ReviewLimit: r.ReviewLimit, Paused: r.Paused,
 			Merge:           Merge{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks},
+			ProofCommand:    r.ProofCommand,
 			BranchRetention: &r.BranchRetentionDays,
 			Verify: Verify{Mode: r.VerifyMode, Capabilities: r.VerifyCapabilities, Rounds: &r.VerifyRounds,
 				Distinct: distinct.Rule(r.VerifyDistinct)},
@@ -84,7 +85,7 @@ func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) 
 	}
 	err = q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: workspace, ID: p.ID, Name: p.Name,
 		ReviewRequired: p.ReviewRequired, Serialise: string(p.Serialise), ReviewLimit: p.ReviewLimit, Paused: p.Paused,
-		MergeBy: p.By, MergeMethod: p.Method, MergeInto: p.Into, MergeChecks: p.Checks,
+		MergeBy: p.By, MergeMethod: p.Method, MergeInto: p.Into, MergeChecks: p.Checks, ProofCommand: p.ProofCommand,
 		BranchRetentionDays: p.Retention(), Models: models,
 		VerifyMode: verify.Mode, VerifyCapabilities: verify.Capabilities, VerifyRounds: *verify.Rounds,
 		VerifyDistinct: string(verify.Distinct), AutoApprove: auto.Enabled, AutoMaxLines: *auto.MaxLines, AutoMaxFiles: *auto.MaxFiles,

@@ -58,7 +58,9 @@ type Feedback struct {
 type Acceptance struct {
 	Items []Criterion
 	Note  string // "2 of 4"
-	URL   string // links.JobTick
+	// Others are proofs of criteria that have changed since.
+	Others []Proof
+	URL    string // links.JobTick
 }
 
 // Criterion is one acceptance criterion.
@@ -66,6 +68,19 @@ type Criterion struct {
 	Text string
 	Met  bool
 	Said *Judged // by the newest verifier, nil where none has
+	// Proofs show that it is met.
+	Proofs []Proof
+}
+
+// Proof is a content that shows that a criterion is met.
+type Proof struct {
+	Title string // the name of a file
+	Blob  string // the SHA-256 of its content
+	Of    string // the commit that it is of, and the criterion where that is not beside it
+	URL   string // where it is looked at
+	// Picture has it shown; Text is the beginning of a text, "" where it is not read.
+	Picture bool
+	Text    string
 }
 
 // Move is a column that a card can go to now, and what going there means.

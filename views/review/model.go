@@ -51,6 +51,7 @@ type Job struct {
 	Body            ui.SafeHTML
 	Delivery        jobparts.Delivery // of its commit
 	Warnings        []string          // what to look at before all else
+	ProofError      string            // what kept proofs from being made, "" for nothing
 	Changes         *jobparts.Changes
 	Findings        []Finding
 	Verified        jobparts.Verification

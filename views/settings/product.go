@@ -109,6 +109,9 @@ const (
 	meansMergeInto   = "At the origin of the repo."
 	meansMergeChecks = "It must pass in what came out of the merge, before that is pushed: make test. " +
 		"Pull requests have the checks of the forge instead."
+	meansProof = "Run in the commit that an agent hands in, before a person looks at it. It writes files into the folder " +
+		"$FLEETBOARD_PROOF: 1.png or 1-report.txt proves the first acceptance criterion. Where it fails, the work is " +
+		"handed in all the same."
 	meansRetention = "So many days after a job has ended, its branches at the origin are removed: where its work is merged, or it " +
 		"ended without any. 0 keeps them."
 	meansModels = "Engines run its jobs with these models, by the size that a job is worth. Where a field is empty, " +

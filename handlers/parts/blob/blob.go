@@ -23,10 +23,15 @@ const (
 
 // Send answers with a blob as a file of a name and a media type. One that was damaged ends
 // before its length.
-func Send(c echo.Context, content *blobs.Reader, name, kind string) (err error) {
+func Send(c echo.Context, content *blobs.Reader, name, kind string) error {
+	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
+	return Show(c, content, kind)
+}
+
+// Show answers with a blob to be looked at, as a media type.
+func Show(c echo.Context, content *blobs.Reader, kind string) (err error) {
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, kind)
-	h.Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
 	h.Set(echo.HeaderContentLength, strconv.FormatInt(content.Size, 10))
 	h.Set(echo.HeaderCacheControl, "no-store")
 	c.Response().WriteHeader(http.StatusOK)

@@ -53,6 +53,7 @@ func printProduct(_ *screen, w io.Writer, product api.Product) {
 	out.line("merged by", strings.ReplaceAll(fmt.Sprintf("a %s, as %s", product.MergeBy, product.MergeMethod), "_", " "))
 	out.line("merged into", product.MergeInto)
 	out.line("checked by", product.MergeChecks)
+	out.line("proved by", product.ProofCommand)
 	retention := fmt.Sprintf("%d days", product.BranchRetentionDays)
 	if product.BranchRetentionDays == 0 {
 		retention = "for ever"
@@ -87,6 +88,7 @@ var productFlags = []flag{
 	{"merge-method", "merge_method", "`how` it is merged: merge_commit or fast_forward", nil},
 	{"merge-into", "merge_into", "the `branch` it is merged into; empty is the default one", nil},
 	{"merge-checks", "merge_checks", "the `command` that the merged work must pass; empty is none", nil},
+	{"proof-command", "proof_command", "the `command` whose files show in review that the acceptance criteria are met; empty is none", nil},
 }
 
 // verifyFlags are those of the part of a product's settings that is about verification.

@@ -31,7 +31,7 @@ type workerFlags struct {
 	tierModels                                      []string
 	submodules                                      []string
 	seats                                           int
-	lease, beat, maxTime, retry                     time.Duration
+	lease, beat, maxTime, proofTime, retry          time.Duration
 	forges                                          []string
 	forgePoll, forgeQuiet                           time.Duration
 	noTools                                         bool
@@ -111,6 +111,7 @@ func (c factory) workerCommand() *cobra.Command {
 	flags.StringVar(&f.state, "state", "", "keep mirrors, the files of attempts and what is to be sent in this `directory`")
 	flags.DurationVar(&f.lease, "lease", 2*time.Minute, "give a job back that the server has not heard of for so long")
 	flags.DurationVar(&f.beat, "heartbeat", 10*time.Second, "tell the server so often that the worker lives")
+	flags.DurationVar(&f.proofTime, "proof-time", 10*time.Minute, "stop a product's proof command that takes longer")
 	flags.DurationVar(&f.maxTime, "max-time", 2*time.Hour, "stop an attempt that takes longer; 0 is no limit")
 	flags.DurationVar(&f.retry, "retry", time.Minute,
 		"offer an engine or a repository that failed again after so long, doubled each time up to 30m")
@@ -279,6 +280,7 @@ func (c factory) options(f workerFlags) (worker.Options, error) {
 		Lease:      f.lease,
 		Beat:       f.beat,
 		MaxTime:    f.maxTime,
+		ProofTime:  f.proofTime,
 		Retry:      f.retry,
 		LookedFor:  len(f.engines) == 0,
 		Pass:       f.pass,

@@ -122,6 +122,10 @@ func (d *delivery) run(attempts context.Context) error {
 		if err != nil {
 			return err // it stays in the outbox
 		}
+		if unproved, ok := withoutProofs(d.r, refusal); ok {
+			d.writeDown(unproved)
+			return d.newDelivery(unproved, d.tree).run(attempts)
+		}
 		if failed, ok := replaceRefused(d.r, refusal); ok {
 			d.writeDown(failed)
 			return d.newDelivery(failed, d.tree).run(attempts)
@@ -191,6 +195,26 @@ func replaceRefused(r outbox.Report, refusal *api.Error) (outbox.Report, bool) {
 		return r, false // texts and numbers only
 	}
 	r.Verb, r.Body, r.Plain = api.VerbFail, body, true
+	return r, true
+}
+
+// withoutProofs returns a report whose proofs were refused, such as for a criterion that a person has changed
+// meanwhile, without them: the work is handed in all the same, with what the server said of them.
+func withoutProofs(r outbox.Report, refusal *api.Error) (outbox.Report, bool) {
+	if refusal == nil || refusal.Code != api.ProblemCodeProofRefused || r.Verb != api.VerbComplete {
+		return r, false
+	}
+	var work api.Completion
+	if err := json.Unmarshal(r.Body, &work); err != nil || work.Proofs == nil {
+		return r, false
+	}
+	text := redact.Cut(plainText(said(work.ProofError)+"\nThe proofs were refused: "+refusal.Error()), api.MaxCompletionProofError)
+	work.Proofs, work.ProofError = nil, &text
+	body, err := json.Marshal(work)
+	if err != nil {
+		return r, false // it was read
+	}
+	r.Body = body
 	return r, true
 }
 

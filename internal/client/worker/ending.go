@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,6 +140,9 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	}
 	work.FilesTouched = new(fileNames(diff.Files))
 	work.PatchBlob = a.keepPatch(ctx, diff)
+	if prove(ctx, a, work); ctx.Err() != nil {
+		return a.stoppedOr(release("The worker stops."))
+	}
 	work.Result = a.result(diff)
 	return done
 }
@@ -184,9 +188,10 @@ func (a *attempt) result(d repos.Diff) json.RawMessage {
 
 // check runs a command in a directory, with its lines in the log of the job; it returns
 // the end of what it printed, and the error of one that is not passed.
-func (a *attempt) check(ctx context.Context, command, dir string) (said string, err error) {
+func (a *attempt) check(ctx context.Context, command, dir string, variables ...string) (said string, err error) {
 	var printed []byte
-	exit, err := process.Run(ctx, process.Spec{Argv: []string{"sh", "-c", command}, Dir: dir, Env: a.env, Grace: engines.Grace,
+	exit, err := process.Run(ctx, process.Spec{Argv: []string{"sh", "-c", command}, Dir: dir,
+		Env: append(slices.Clone(a.env), variables...), Grace: engines.Grace,
 		Line: func(_ process.Stream, line []byte) {
 			a.reporter.log("INFO", "check", strings.ToValidUTF8(string(line), "?"))
 			printed = append(append(printed, line...), '\n')

@@ -43,7 +43,7 @@ func (w recovery) run(ctx context.Context) error {
 		id := leaseID{j.Key, j.Lease.Epoch}
 		switch l := ours[id]; {
 		case reported[id]:
-		case l != nil && isOrdered(j.Job):
+		case l != nil && (isOrdered(j.Job) || j.ProofCommand != nil):
 			w.Log.Info("goes on with an attempt that was cut off", "job", j.Key, "epoch", id.epoch)
 			w.goOnOrdered(ctx, j, l)
 		case l != nil && w.leases.hold(l):
@@ -57,8 +57,8 @@ func (w recovery) run(ctx context.Context) error {
 	return nil
 }
 
-// goOnOrdered goes on with a job of the system that was cut off. Its order is the server's to
-// say: the claim is sent again under its id, which gives the same lease. Where it gives none
+// goOnOrdered goes on with a job of the system that was cut off, or one that is to be proved. Its order, and the
+// command that proves it, are the server's to say: the claim is sent again under its id, which gives the same lease. Where it gives none
 // the attempt goes on without an order, and gives the job back.
 func (w recovery) goOnOrdered(ctx context.Context, j record, l *lease) {
 	sent, ttl := sinceBoot(), int(w.Lease.Seconds())
@@ -78,6 +78,7 @@ func (w recovery) goOnOrdered(ctx context.Context, j record, l *lease) {
 			return
 		}
 	}
+	j.ProofCommand = nil // whoever could write to the file could give one
 	w.Log.Warn("what was ordered is not to be had again", "job", j.Key, "epoch", l.epoch, "error", err)
 	if w.leases.hold(l) {
 		w.start(ctx, claimed{Job: j.Job, lease: l}, true)

@@ -57,6 +57,8 @@ type Options struct {
 	Beat time.Duration
 	// MaxTime is how long an attempt may take; 0 is no limit.
 	MaxTime time.Duration
+	// ProofTime is how long a proof command may take; 0 is ten minutes.
+	ProofTime time.Duration
 	// Retry is how long an engine or a repository that failed is not offered, the first time.
 	Retry time.Duration
 	// LookedFor: nobody named the engines, so that it is no news that one is not installed.

@@ -112,7 +112,7 @@ func (b *claimBatch) answer(loaded []jobs.Job) error {
 				c.Res.claimed.Jobs = append(c.Res.claimed.Jobs, j)
 			}
 		}
-		c.Res.claimed.Budgets, c.Res.claimed.Orders = b.grants, b.orders
+		c.Res.claimed.Budgets, c.Res.claimed.Orders, c.Res.claimed.Proofs = b.grants, b.orders, b.products.proofs
 		slices.SortStableFunc(c.Res.claimed.Jobs, func(x, y jobs.Job) int { return y.Priority - x.Priority })
 		c.Res.again = c.Res.again || len(c.given) > 0 && len(c.Res.claimed.Jobs) == 0
 	}

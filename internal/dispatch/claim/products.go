@@ -15,6 +15,7 @@ type products struct {
 	closed map[ids.ID]string // those that give nothing now, and why
 	named  map[string]ids.ID // those that tokens are limited to
 	held   []int64           // lanes with jobs that wait for a place in review
+	proofs map[ids.ID]string // the commands that prove work, of those that have one
 	// changing is set while somebody stops or releases: nothing is given out then.
 	changing bool
 }

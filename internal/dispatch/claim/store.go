@@ -80,14 +80,17 @@ func readClaimants(ctx context.Context, tx db.Tx, workspace ids.ID, list []seatC
 	return claimants, nil
 }
 
-// readProducts reads the products that give nothing now, and those with these names.
+// readProducts reads the products that give nothing now, those with these names, and those whose work is proved.
 func readProducts(ctx context.Context, tx db.Tx, workspace ids.ID, names []string) (products, error) {
 	rows, err := q.ProductsForClaim(ctx, tx, workspace, names)
 	if err != nil {
 		return products{}, err
 	}
-	p := products{closed: map[ids.ID]string{}, named: map[string]ids.ID{}}
+	p := products{closed: map[ids.ID]string{}, named: map[string]ids.ID{}, proofs: map[ids.ID]string{}}
 	for _, r := range rows {
+		if r.ProofCommand != "" {
+			p.proofs[r.ID] = r.ProofCommand
+		}
 		p.named[r.Name] = r.ID
 		p.held = append(p.held, r.HeldLanes...)
 		switch {

@@ -21,6 +21,8 @@ type Claimed struct {
 	Budgets map[ids.ID]budgeting.Grant
 	// Orders are what jobs of system kinds are to do, also in a repeated answer.
 	Orders map[ids.ID]Order
+	// Proofs are the commands that prove work, by product.
+	Proofs map[ids.ID]string
 	// Offers are the ready jobs that are offered to the agent's factory now.
 	Offers       []Offered
 	QueueVersion string

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/blobs"
@@ -15,6 +16,7 @@ import (
 // Contents keeps what jobs name by its SHA-256.
 type Contents interface {
 	ReferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum blobs.Sum, by blobs.Ref) error
+	ReferPutTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum blobs.Sum, since time.Time, by blobs.Ref) error
 }
 
 // The fields by which a result and a checkpoint name blobs.

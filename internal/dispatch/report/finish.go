@@ -16,6 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/evidence"
 	"github.com/fleetboard/fleetboard/internal/redact"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -38,6 +39,9 @@ type Completion struct {
 	// PatchBlob is the SHA-256 of a blob with the whole patch, ResultBlob that of one with
 	// what else came of the work; "" for none.
 	PatchBlob, ResultBlob string
+	// Proofs show that acceptance criteria are met; ProofError is what kept proofs from being made.
+	Proofs     []evidence.Proof
+	ProofError string
 	// DeliveryFollows: the agent reports the commit's fate with RecordDelivery, and a merge
 	// waits until then.
 	DeliveryFollows bool
@@ -56,7 +60,7 @@ func (c Completion) check() error {
 		name, value string
 		limit       int
 	}{{"summary", c.Summary, maxSummary}, {"commit", c.Commit, jobs.MaxCommit}, {"branch", c.Branch, maxBranch},
-		{"url", c.URL, jobs.MaxURL}} {
+		{"url", c.URL, jobs.MaxURL}, {"proof_error", c.ProofError, evidence.MaxProofError}} {
 		if utf8.RuneCountInString(f.value) > f.limit || !utf8.ValidString(f.value) {
 			fields[f.name] = fmt.Sprintf("It must have at most %d characters of text.", f.limit)
 		}
@@ -69,6 +73,7 @@ func (c Completion) check() error {
 			fields.Add(field, notASum)
 		}
 	}
+	checkProofs(fields, c.Proofs)
 	fields.TouchedFiles("files_touched", c.FilesTouched, jobs.MaxFilesTouched, jobs.MaxFile)
 	return fields.Err()
 }
@@ -82,7 +87,11 @@ func (c Completion) stored() ([]byte, error) {
 			return nil, fault.Invalid("result", "It must be a JSON object.")
 		}
 	}
-	beside := map[string]string{"summary": c.Summary, "commit": c.Commit, "branch": c.Branch, "url": c.URL}
+	beside := map[string]string{"summary": c.Summary, "commit": c.Commit, "branch": c.Branch, "url": c.URL, proofError: c.ProofError}
+	delete(all, proofError)
+	if err := writeProofs(all, c.Proofs); err != nil {
+		return nil, err
+	}
 	for field, name := range c.blobs() {
 		delete(all, field) // the job keeps only what the call names
 		beside[field] = name
@@ -107,7 +116,8 @@ func (c Completion) stored() ([]byte, error) {
 // Complete hands in a job: it is in review, or completed where no review is
 // required, and its dependents become claimable. Said again, each end of a lease
 // is answered as before; AlreadyEnded, with the detail "outcome", where the agent
-// has ended the lease with other words. Faults: Validation, also for a blob that is not there, StaleEpoch,
+// has ended the lease with other words. Faults: Validation, also for a blob that is not there,
+// ProofRefused, StaleEpoch,
 // LeaseExpired, Cancelled, Paused, Superseded; ChildrenOpen with the detail "children", keys,
 // where the job waits for its children: the lease goes on then.
 func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease.Ref, c Completion) (Ended, error) {
@@ -117,13 +127,17 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 	if _, err := c.stored(); err != nil {
 		return Ended{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, next: c.Next, alone: c.PatchBlob+c.ResultBlob != "", decide: func(
+	alone := c.PatchBlob+c.ResultBlob != "" || len(c.Proofs) > 0
+	return s.finish(ctx, finishCall{who: who, ref: ref, next: c.Next, alone: alone, decide: func(
 		ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor,
 	) (jobs.Decision, lease.AttemptEnd, error) {
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
 		}
 		if err := checkVerdict(ctx, tx, who, job.Job, c.Result); err != nil {
+			return jobs.Decision{}, lease.AttemptEnd{}, err
+		}
+		if err := refuseProofs(job.Job, c); err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
 		}
 		c := c.redacted(red)
@@ -137,6 +151,9 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 		}
 		if err == nil {
 			err = s.nameBlobTx(ctx, tx, who, job.ID, resultBlob, c.ResultBlob)
+		}
+		if err == nil {
+			err = nameProofsTx(ctx, tx, s.contents, who, job, c.Proofs)
 		}
 		return d, lease.AttemptEnd{Outcome: lease.Completed, Result: result, DeliveryFollows: c.DeliveryFollows && c.Commit != ""}, err
 	}, digest: func(red *redact.Redactor) ([]byte, error) {

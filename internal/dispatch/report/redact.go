@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/evidence"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/redact"
 )
@@ -47,6 +48,11 @@ func (c Completion) redacted(red *redact.Redactor) Completion {
 	c.Commit, c.Branch, c.URL = red.Text(c.Commit), red.Text(c.Branch), red.Text(c.URL)
 	if !lease.IsWebAddress(c.URL) {
 		c.URL = ""
+	}
+	c.ProofError, c.Proofs = red.Cut(c.ProofError, evidence.MaxProofError), slices.Clone(c.Proofs)
+	for i := range c.Proofs {
+		c.Proofs[i].Commit = red.Text(c.Proofs[i].Commit)
+		c.Proofs[i].Title = red.Cut(c.Proofs[i].Title, evidence.MaxProofTitle)
 	}
 	c.FilesTouched = slices.Clone(c.FilesTouched)
 	for i, file := range c.FilesTouched {
