@@ -46,7 +46,10 @@ const (
 	MinClaimRequestTTLSeconds                  = 10
 	MaxClaimRequestTTLSeconds                  = 86400
 	MaxClaimRequestWaitSeconds                 = 50
+	MaxCommentAnswerNote                       = 2000
+	MaxCommentEditText                         = 2000
 	MaxCompletionBranch                        = 255
+	MaxCompletionComments                      = 100
 	MaxCompletionCommit                        = 100
 	MinCompletionEpoch                         = 1
 	MaxCompletionFilesTouched                  = 1000
@@ -200,6 +203,10 @@ const (
 	MaxNewBudgetSliceTokens                    = 1000000000000000
 	MaxNewBudgetSliceUSD                       = 40
 	MaxNewBudgetTimezone                       = 64
+	MaxNewCommentCommit                        = 100
+	MaxNewCommentLine                          = 10000000
+	MaxNewCommentPath                          = 512
+	MaxNewCommentText                          = 2000
 	MaxNewExportName                           = 64
 	MaxNewJobAcceptance                        = 50
 	MaxNewJobAcceptanceItem                    = 500

@@ -730,6 +730,7 @@ const (
 	JobFieldBudgetUsd           JobField = "budget_usd"
 	JobFieldCapabilities        JobField = "capabilities"
 	JobFieldCheckpoint          JobField = "checkpoint"
+	JobFieldCommentsOpen        JobField = "comments_open"
 	JobFieldCompletedAt         JobField = "completed_at"
 	JobFieldComplexity          JobField = "complexity"
 	JobFieldCreatedAt           JobField = "created_at"
@@ -808,6 +809,8 @@ func (e JobField) Valid() bool {
 	case JobFieldCapabilities:
 		return true
 	case JobFieldCheckpoint:
+		return true
+	case JobFieldCommentsOpen:
 		return true
 	case JobFieldCompletedAt:
 		return true
@@ -1282,6 +1285,9 @@ const (
 	ProblemCodeCancelled            ProblemCode = "cancelled"
 	ProblemCodeChildrenOpen         ProblemCode = "children_open"
 	ProblemCodeClientTooOld         ProblemCode = "client_too_old"
+	ProblemCodeCommentAnswered      ProblemCode = "comment_answered"
+	ProblemCodeCommentOfOtherJob    ProblemCode = "comment_of_other_job"
+	ProblemCodeCommentUnknown       ProblemCode = "comment_unknown"
 	ProblemCodeDependencyCycle      ProblemCode = "dependency_cycle"
 	ProblemCodeFactoryElsewhere     ProblemCode = "factory_elsewhere"
 	ProblemCodeForbidden            ProblemCode = "forbidden"
@@ -1327,6 +1333,12 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeChildrenOpen:
 		return true
 	case ProblemCodeClientTooOld:
+		return true
+	case ProblemCodeCommentAnswered:
+		return true
+	case ProblemCodeCommentOfOtherJob:
+		return true
+	case ProblemCodeCommentUnknown:
 		return true
 	case ProblemCodeDependencyCycle:
 		return true
@@ -2611,10 +2623,88 @@ type Collisions struct {
 	MoreFiles bool `json:"more_files"`
 }
 
+// Comment What somebody said about a line of work, or in reply. The first comment of a thread is open until it is resolved: by a person, or by the agent's answer.
+type Comment struct {
+	// Attempt Epoch of the attempt that handed the commit in, or that answers.
+	Attempt    int64              `json:"attempt"`
+	Author     string             `json:"author"`
+	AuthorKind string             `json:"author_kind"`
+	Commit     string             `json:"commit"`
+	CreatedAt  time.Time          `json:"created_at"`
+	EditedAt   *time.Time         `json:"edited_at"`
+	ID         openapi_types.UUID `json:"id"`
+
+	// InReplyTo The first comment of the thread, null for that itself.
+	InReplyTo *openapi_types.UUID `json:"in_reply_to"`
+
+	// Line 0 is the whole file.
+	Line int `json:"line"`
+
+	// LineText What stood there, empty where the patch does not show it.
+	LineText string `json:"line_text"`
+
+	// Outdated The line is gone from what was handed in last, was changed, or the patches do not show what became of it.
+	Outdated bool   `json:"outdated"`
+	Path     string `json:"path"`
+
+	// Position Where the line stands in what was handed in last; null where it is outdated.
+	Position *CommentPosition `json:"position"`
+
+	// Resolved Whether its thread is.
+	Resolved   bool       `json:"resolved"`
+	ResolvedAt *time.Time `json:"resolved_at"`
+	ResolvedBy string     `json:"resolved_by"`
+
+	// Side Of the change: `old` is before it, `new` after it.
+	Side CommentSide `json:"side"`
+	Text string      `json:"text"`
+}
+
+// CommentAnswer defines model for CommentAnswer.
+type CommentAnswer struct {
+	ID string `json:"id"`
+
+	// Note What was done about it, or why nothing was.
+	Note string `json:"note"`
+}
+
+// CommentEdit defines model for CommentEdit.
+type CommentEdit struct {
+	Resolved *bool   `json:"resolved,omitempty"`
+	Text     *string `json:"text,omitempty"`
+}
+
+// CommentPage defines model for CommentPage.
+type CommentPage struct {
+	Items []Comment `json:"items"`
+
+	// NextCursor Cursor of the next page; empty at the end.
+	NextCursor NextCursor `json:"next_cursor"`
+}
+
+// CommentPosition defines model for CommentPosition.
+type CommentPosition struct {
+	Commit string `json:"commit"`
+	Line   int    `json:"line"`
+	Path   string `json:"path"`
+}
+
+// CommentReply defines model for CommentReply.
+type CommentReply struct {
+	Author string `json:"author"`
+	Text   string `json:"text"`
+}
+
+// CommentSide Of the change: `old` is before it, `new` after it.
+type CommentSide = string
+
 // Completion defines model for Completion.
 type Completion struct {
 	Branch *string `json:"branch,omitempty"`
-	Commit *string `json:"commit,omitempty"`
+
+	// Comments Answers to comments on the work; each resolves its thread. `comment_unknown`, `comment_of_other_job` and `comment_answered` refuse the whole call, and say which one.
+	Comments *[]CommentAnswer `json:"comments,omitempty"`
+	Commit   *string          `json:"commit,omitempty"`
 
 	// DeliveryFollows The agent says with `POST /fleet/delivery` what becomes of the commit. A merge of it waits until it is `pushed`, or `local`.
 	DeliveryFollows *bool `json:"delivery_follows,omitempty"`
@@ -3312,6 +3402,30 @@ type Failure struct {
 // FailureKind Of which kind the last error is; empty where there is none.
 type FailureKind string
 
+// FeedbackComment An unresolved thread about the work, for the agent that goes on with it.
+type FeedbackComment struct {
+	Author string `json:"author"`
+
+	// Commit In which the place is: what was handed in last, or that in which it was made where the line is gone.
+	Commit string `json:"commit"`
+
+	// ID By which it is answered.
+	ID string `json:"id"`
+
+	// Line 0 is the whole file.
+	Line     int    `json:"line"`
+	LineText string `json:"line_text"`
+	Outdated bool   `json:"outdated"`
+	Path     string `json:"path"`
+
+	// Replies The last three.
+	Replies []CommentReply `json:"replies"`
+
+	// Side Of the change: `old` is before it, `new` after it.
+	Side CommentSide `json:"side"`
+	Text string      `json:"text"`
+}
+
 // FileGlobs Globs of the files that the job means to touch, such as `internal/jobs/**`, each inside the repository: `*`, `?` and `[a-z]` stay within one part, `**` as a part is any number of parts, `{a,b}` is either. A name without a wildcard at its end is a file or a folder with all in it; `!` says what the job leaves alone. At most 32 wildcards, and braces for 64 globs, in each.
 type FileGlobs = []string
 
@@ -3492,12 +3606,15 @@ type Job struct {
 	Capabilities []string `json:"capabilities"`
 
 	// Checkpoint Any JSON object, or null.
-	Checkpoint  FreeFormOrNull `json:"checkpoint"`
-	CompletedAt *time.Time     `json:"completed_at"`
-	Complexity  *int           `json:"complexity"`
-	CreatedAt   time.Time      `json:"created_at"`
-	CreatedBy   string         `json:"created_by"`
-	CurrentStep string         `json:"current_step"`
+	Checkpoint FreeFormOrNull `json:"checkpoint"`
+
+	// CommentsOpen How many threads about lines of its work nobody has resolved.
+	CommentsOpen int        `json:"comments_open"`
+	CompletedAt  *time.Time `json:"completed_at"`
+	Complexity   *int       `json:"complexity"`
+	CreatedAt    time.Time  `json:"created_at"`
+	CreatedBy    string     `json:"created_by"`
+	CurrentStep  string     `json:"current_step"`
 
 	// DependsOn Keys of the jobs that must be completed first.
 	DependsOn           []string `json:"depends_on"`
@@ -3517,6 +3634,9 @@ type Job struct {
 
 	// Feedback The reason of the last rejection.
 	Feedback string `json:"feedback"`
+
+	// FeedbackComments The threads about its work that are not resolved; only in the answer that claimed the job, and only where there are some. Whoever hands the work in answers each with `comments`.
+	FeedbackComments *[]FeedbackComment `json:"feedback_comments,omitempty"`
 
 	// Files Globs of the files that it means to touch.
 	Files []string `json:"files"`
@@ -4080,6 +4200,25 @@ type NewBudget struct {
 
 	// Unpriced What it does, where it is hard and limits dollars, with agents whose models have no price: `ask` (the default) holds their claims until a person has decided, who is asked once; `hold` holds them; `allow` lets them pass.
 	Unpriced *BudgetUnpriced `json:"unpriced,omitempty"`
+}
+
+// NewComment defines model for NewComment.
+type NewComment struct {
+	// Commit That was handed in. Only a reply needs neither it nor a place.
+	Commit *string `json:"commit,omitempty"`
+
+	// InReplyTo Any comment of the thread.
+	InReplyTo *string `json:"in_reply_to,omitempty"`
+
+	// Line 0, the default, is the whole file.
+	Line *int `json:"line,omitempty"`
+
+	// Path Of a file that the commit changes, from the root of the repository.
+	Path *string `json:"path,omitempty"`
+
+	// Side Of the change: `old` is before it, `new` after it.
+	Side *string `json:"side,omitempty"`
+	Text string  `json:"text"`
 }
 
 // NewExport defines model for NewExport.
@@ -6039,6 +6178,13 @@ type StreamStepsParams struct {
 	LastEventID *string     `json:"Last-Event-ID,omitempty"`
 }
 
+// ListCommentsParams defines parameters for ListComments.
+type ListCommentsParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // UnlinkJobParams defines parameters for UnlinkJob.
 type UnlinkJobParams struct {
 	Type *LinkType `form:"type,omitempty" json:"type,omitempty"`
@@ -6262,6 +6408,9 @@ type TransferBudgetJSONRequestBody = BudgetTransfer
 // UndoBudgetLineJSONRequestBody defines body for UndoBudgetLine for application/json ContentType.
 type UndoBudgetLineJSONRequestBody = BudgetUndo
 
+// EditCommentJSONRequestBody defines body for EditComment for application/json ContentType.
+type EditCommentJSONRequestBody = CommentEdit
+
 // PutDispatchJSONRequestBody defines body for PutDispatch for application/json ContentType.
 type PutDispatchJSONRequestBody = DispatchChange
 
@@ -6354,6 +6503,9 @@ type BlockJobJSONRequestBody = ReasonedAction
 
 // CancelJobJSONRequestBody defines body for CancelJob for application/json ContentType.
 type CancelJobJSONRequestBody = ReasonedAction
+
+// AddCommentJSONRequestBody defines body for AddComment for application/json ContentType.
+type AddCommentJSONRequestBody = NewComment
 
 // FinishJobJSONRequestBody defines body for FinishJob for application/json ContentType.
 type FinishJobJSONRequestBody = FinishAction
@@ -6873,6 +7025,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
 	UndoBudgetLine(ctx context.Context, budget BudgetPath, body UndoBudgetLineJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditCommentWithBody Changes the text of a comment, which only its author may, and resolves its thread or opens it again.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /comments/{comment} (the `EditComment` operationId).
+	EditCommentWithBody(ctx context.Context, comment string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditComment Changes the text of a comment, which only its author may, and resolves its thread or opens it again.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /comments/{comment} (the `EditComment` operationId).
+	EditComment(ctx context.Context, comment string, body EditCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListCoordinatorLogs What the coordinator did, newest first.
 	//
@@ -7460,6 +7626,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /jobs/{job}/collisions (the `ListJobCollisions` operationId).
 	ListJobCollisions(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListComments The comments on lines of a job's work, in the order in which they were made, each with its place in what was handed in last.
+	//
+	// Corresponds with GET /jobs/{job}/comments (the `ListComments` operationId).
+	ListComments(ctx context.Context, job JobPath, params *ListCommentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddCommentWithBody Comments on a line of a commit that was handed in, or replies. A job has at most 500 comments, and 100 threads that are not resolved.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /jobs/{job}/comments (the `AddComment` operationId).
+	AddCommentWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddComment Comments on a line of a commit that was handed in, or replies. A job has at most 500 comments, and 100 threads that are not resolved.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /jobs/{job}/comments (the `AddComment` operationId).
+	AddComment(ctx context.Context, job JobPath, body AddCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// FinishJobWithBody Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
 	//
@@ -8609,6 +8794,40 @@ func (c *caller) UndoBudgetLineWithBody(ctx context.Context, budget BudgetPath, 
 // Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
 func (c *caller) UndoBudgetLine(ctx context.Context, budget BudgetPath, body UndoBudgetLineJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUndoBudgetLineRequest(c.Server, budget, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditCommentWithBody Changes the text of a comment, which only its author may, and resolves its thread or opens it again.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /comments/{comment} (the `EditComment` operationId).
+func (c *caller) EditCommentWithBody(ctx context.Context, comment string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditCommentRequestWithBody(c.Server, comment, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditComment Changes the text of a comment, which only its author may, and resolves its thread or opens it again.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /comments/{comment} (the `EditComment` operationId).
+func (c *caller) EditComment(ctx context.Context, comment string, body EditCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditCommentRequest(c.Server, comment, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10116,6 +10335,55 @@ func (c *caller) CancelJob(ctx context.Context, job JobPath, body CancelJobJSONR
 // Corresponds with GET /jobs/{job}/collisions (the `ListJobCollisions` operationId).
 func (c *caller) ListJobCollisions(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListJobCollisionsRequest(c.Server, job)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListComments The comments on lines of a job's work, in the order in which they were made, each with its place in what was handed in last.
+//
+// Corresponds with GET /jobs/{job}/comments (the `ListComments` operationId).
+func (c *caller) ListComments(ctx context.Context, job JobPath, params *ListCommentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListCommentsRequest(c.Server, job, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddCommentWithBody Comments on a line of a commit that was handed in, or replies. A job has at most 500 comments, and 100 threads that are not resolved.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /jobs/{job}/comments (the `AddComment` operationId).
+func (c *caller) AddCommentWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddCommentRequestWithBody(c.Server, job, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddComment Comments on a line of a commit that was handed in, or replies. A job has at most 500 comments, and 100 threads that are not resolved.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /jobs/{job}/comments (the `AddComment` operationId).
+func (c *caller) AddComment(ctx context.Context, job JobPath, body AddCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddCommentRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
 	}
@@ -12841,6 +13109,53 @@ func NewUndoBudgetLineRequestWithBody(server string, budget BudgetPath, contentT
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewEditCommentRequest calls the generic EditComment builder with application/json body
+func NewEditCommentRequest(server string, comment string, body EditCommentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewEditCommentRequestWithBody(server, comment, "application/json", bodyReader)
+}
+
+// NewEditCommentRequestWithBody constructs an http.Request for the EditComment method, with any body, and a specified content type
+func NewEditCommentRequestWithBody(server string, comment string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "comment", comment, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/comments/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
 	if err != nil {
 		return nil, err
 	}
@@ -15936,6 +16251,126 @@ func NewListJobCollisionsRequest(server string, job JobPath) (*http.Request, err
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListCommentsRequest constructs an http.Request for the ListComments method
+func NewListCommentsRequest(server string, job JobPath, params *ListCommentsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/comments", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddCommentRequest calls the generic AddComment builder with application/json body
+func NewAddCommentRequest(server string, job JobPath, body AddCommentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddCommentRequestWithBody(server, job, "application/json", bodyReader)
+}
+
+// NewAddCommentRequestWithBody constructs an http.Request for the AddComment method, with any body, and a specified content type
+func NewAddCommentRequestWithBody(server string, job JobPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/comments", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -19718,6 +20153,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
 	UndoBudgetLineWithResponse(ctx context.Context, budget BudgetPath, body UndoBudgetLineJSONRequestBody, reqEditors ...RequestEditorFn) (*UndoBudgetLineResponse, error)
 
+	// EditCommentWithBodyWithResponse Changes the text of a comment, which only its author may, and resolves its thread or opens it again.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /comments/{comment} (the `EditComment` operationId).
+	EditCommentWithBodyWithResponse(ctx context.Context, comment string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditCommentResponse, error)
+
+	// EditCommentWithResponse Changes the text of a comment, which only its author may, and resolves its thread or opens it again.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /comments/{comment} (the `EditComment` operationId).
+	EditCommentWithResponse(ctx context.Context, comment string, body EditCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*EditCommentResponse, error)
+
 	// ListCoordinatorLogsWithResponse What the coordinator did, newest first.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -20364,6 +20813,27 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /jobs/{job}/collisions (the `ListJobCollisions` operationId).
 	ListJobCollisionsWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*ListJobCollisionsResponse, error)
+
+	// ListCommentsWithResponse The comments on lines of a job's work, in the order in which they were made, each with its place in what was handed in last.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{job}/comments (the `ListComments` operationId).
+	ListCommentsWithResponse(ctx context.Context, job JobPath, params *ListCommentsParams, reqEditors ...RequestEditorFn) (*ListCommentsResponse, error)
+
+	// AddCommentWithBodyWithResponse Comments on a line of a commit that was handed in, or replies. A job has at most 500 comments, and 100 threads that are not resolved.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/{job}/comments (the `AddComment` operationId).
+	AddCommentWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddCommentResponse, error)
+
+	// AddCommentWithResponse Comments on a line of a commit that was handed in, or replies. A job has at most 500 comments, and 100 threads that are not resolved.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/{job}/comments (the `AddComment` operationId).
+	AddCommentWithResponse(ctx context.Context, job JobPath, body AddCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*AddCommentResponse, error)
 
 	// FinishJobWithBodyWithResponse Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
 	//
@@ -22357,6 +22827,62 @@ func (r UndoBudgetLineResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UndoBudgetLineResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EditCommentResponseDefaultHeaders the declared response headers of an HTTP default response for EditComment
+type EditCommentResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type EditCommentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Comment
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *EditCommentResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EditCommentResponse) GetJSON200() *Comment {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EditCommentResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EditCommentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EditCommentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EditCommentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EditCommentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -25795,6 +26321,125 @@ func (r ListJobCollisionsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListJobCollisionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListCommentsResponseDefaultHeaders the declared response headers of an HTTP default response for ListComments
+type ListCommentsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListCommentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CommentPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListCommentsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListCommentsResponse) GetJSON200() *CommentPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListCommentsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListCommentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListCommentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListCommentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListCommentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AddCommentResponseDefaultHeaders the declared response headers of an HTTP default response for AddComment
+type AddCommentResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type AddCommentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Comment
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Comment
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AddCommentResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AddCommentResponse) GetJSON200() *Comment {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AddCommentResponse) GetJSON201() *Comment {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AddCommentResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AddCommentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddCommentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddCommentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddCommentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -30137,6 +30782,32 @@ func (c *ClientWithResponses) UndoBudgetLineWithResponse(ctx context.Context, bu
 	return ParseUndoBudgetLineResponse(rsp)
 }
 
+// EditCommentWithBodyWithResponse Changes the text of a comment, which only its author may, and resolves its thread or opens it again.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /comments/{comment} (the `EditComment` operationId).
+func (c *ClientWithResponses) EditCommentWithBodyWithResponse(ctx context.Context, comment string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditCommentResponse, error) {
+	rsp, err := c.EditCommentWithBody(ctx, comment, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditCommentResponse(rsp)
+}
+
+// EditCommentWithResponse Changes the text of a comment, which only its author may, and resolves its thread or opens it again.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /comments/{comment} (the `EditComment` operationId).
+func (c *ClientWithResponses) EditCommentWithResponse(ctx context.Context, comment string, body EditCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*EditCommentResponse, error) {
+	rsp, err := c.EditComment(ctx, comment, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditCommentResponse(rsp)
+}
+
 // ListCoordinatorLogsWithResponse What the coordinator did, newest first.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -31334,6 +32005,45 @@ func (c *ClientWithResponses) ListJobCollisionsWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParseListJobCollisionsResponse(rsp)
+}
+
+// ListCommentsWithResponse The comments on lines of a job's work, in the order in which they were made, each with its place in what was handed in last.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{job}/comments (the `ListComments` operationId).
+func (c *ClientWithResponses) ListCommentsWithResponse(ctx context.Context, job JobPath, params *ListCommentsParams, reqEditors ...RequestEditorFn) (*ListCommentsResponse, error) {
+	rsp, err := c.ListComments(ctx, job, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListCommentsResponse(rsp)
+}
+
+// AddCommentWithBodyWithResponse Comments on a line of a commit that was handed in, or replies. A job has at most 500 comments, and 100 threads that are not resolved.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/{job}/comments (the `AddComment` operationId).
+func (c *ClientWithResponses) AddCommentWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddCommentResponse, error) {
+	rsp, err := c.AddCommentWithBody(ctx, job, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddCommentResponse(rsp)
+}
+
+// AddCommentWithResponse Comments on a line of a commit that was handed in, or replies. A job has at most 500 comments, and 100 threads that are not resolved.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/{job}/comments (the `AddComment` operationId).
+func (c *ClientWithResponses) AddCommentWithResponse(ctx context.Context, job JobPath, body AddCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*AddCommentResponse, error) {
+	rsp, err := c.AddComment(ctx, job, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddCommentResponse(rsp)
 }
 
 // FinishJobWithBodyWithResponse Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
@@ -33865,6 +34575,59 @@ func ParseUndoBudgetLineResponse(rsp *http.Response) (*UndoBudgetLineResponse, e
 	switch {
 	case true:
 		var headers UndoBudgetLineResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEditCommentResponse parses an HTTP response from a EditCommentWithResponse call
+func ParseEditCommentResponse(rsp *http.Response) (*EditCommentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EditCommentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Comment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers EditCommentResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -37162,6 +37925,119 @@ func ParseListJobCollisionsResponse(rsp *http.Response) (*ListJobCollisionsRespo
 	switch {
 	case true:
 		var headers ListJobCollisionsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListCommentsResponse parses an HTTP response from a ListCommentsWithResponse call
+func ParseListCommentsResponse(rsp *http.Response) (*ListCommentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListCommentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CommentPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListCommentsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAddCommentResponse parses an HTTP response from a AddCommentWithResponse call
+func ParseAddCommentResponse(rsp *http.Response) (*AddCommentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddCommentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Comment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Comment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers AddCommentResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

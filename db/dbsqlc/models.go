@@ -552,6 +552,29 @@ type JobCollision struct {
 	Since       time.Time
 }
 
+type JobComment struct {
+	WorkspaceID    uuid.UUID
+	ID             uuid.UUID
+	JobID          uuid.UUID
+	ThreadID       uuid.UUID
+	Epoch          int64
+	Commit         string
+	Path           string
+	Line           int
+	Side           string
+	LineText       string
+	Text           string
+	AuthorKind     string
+	AuthorID       string
+	Author         string
+	CreatedAt      time.Time
+	EditedAt       *time.Time
+	ResolvedAt     *time.Time
+	ResolvedByKind string
+	ResolvedByID   string
+	ResolvedBy     string
+}
+
 type JobCost struct {
 	WorkspaceID        uuid.UUID
 	JobID              uuid.UUID
@@ -683,6 +706,7 @@ type JobFull struct {
 	Verdict              string
 	VerifyRound          int
 	Verifies             string
+	CommentsOpen         int
 	DependsOn            []string
 	LeaseEpoch           *int64
 	LeaseAgentID         *uuid.UUID

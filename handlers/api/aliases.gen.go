@@ -8,6 +8,7 @@ type (
 	AckExportJSONRequestBody           = api.AckExportJSONRequestBody
 	AckMessagesJSONRequestBody         = api.AckMessagesJSONRequestBody
 	Actor                              = api.Actor
+	AddCommentJSONRequestBody          = api.AddCommentJSONRequestBody
 	AgentHealth                        = api.AgentHealth
 	AgentPath                          = api.AgentPath
 	AnswerJobJSONRequestBody           = api.AnswerJobJSONRequestBody
@@ -38,6 +39,11 @@ type (
 	ClaimedBudget                      = api.ClaimedBudget
 	Collision                          = api.Collision
 	Collisions                         = api.Collisions
+	Comment                            = api.Comment
+	CommentAnswer                      = api.CommentAnswer
+	CommentPage                        = api.CommentPage
+	CommentPosition                    = api.CommentPosition
+	CommentReply                       = api.CommentReply
 	CompleteJobJSONRequestBody         = api.CompleteJobJSONRequestBody
 	CompletionProof                    = api.CompletionProof
 	CoordinatorStatus                  = api.CoordinatorStatus
@@ -57,6 +63,7 @@ type (
 	DependencyPath                     = api.DependencyPath
 	Directive                          = api.Directive
 	Discovery                          = api.Discovery
+	EditCommentJSONRequestBody         = api.EditCommentJSONRequestBody
 	EnrolWorkloadJSONRequestBody       = api.EnrolWorkloadJSONRequestBody
 	EpochPath                          = api.EpochPath
 	Estimate                           = api.Estimate
@@ -72,6 +79,7 @@ type (
 	FactoryState                       = api.FactoryState
 	FailJobJSONRequestBody             = api.FailJobJSONRequestBody
 	FailMergeJSONRequestBody           = api.FailMergeJSONRequestBody
+	FeedbackComment                    = api.FeedbackComment
 	FinishJobJSONRequestBody           = api.FinishJobJSONRequestBody
 	FollowPullRequestJSONRequestBody   = api.FollowPullRequestJSONRequestBody
 	GetBudgetSeriesParams              = api.GetBudgetSeriesParams
@@ -98,6 +106,7 @@ type (
 	ListArchivesParams                 = api.ListArchivesParams
 	ListAttemptsParams                 = api.ListAttemptsParams
 	ListBudgetLinesParams              = api.ListBudgetLinesParams
+	ListCommentsParams                 = api.ListCommentsParams
 	ListCoordinatorLogsParams          = api.ListCoordinatorLogsParams
 	ListDeadLettersParams              = api.ListDeadLettersParams
 	ListDeadOffersParams               = api.ListDeadOffersParams

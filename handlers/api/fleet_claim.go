@@ -26,21 +26,21 @@ func (s *claimHandlers) ClaimJobs(ctx context.Context, r ClaimJobsRequestObject)
 	if err != nil {
 		return nil, err
 	}
-	return claimAnswer(ctx, claimed)
+	return s.claimAnswer(ctx, claimed)
 }
 
 // claimAnswer stands apart from the claim: what it needs of the stack is not kept
 // while an agent waits.
-func claimAnswer(ctx context.Context, claimed claim.Result) (ClaimJobsResponseObject, error) {
+func (d *Deps) claimAnswer(ctx context.Context, claimed claim.Result) (ClaimJobsResponseObject, error) {
 	if len(claimed.Jobs) == 0 {
 		return ClaimJobs204Response{Headers: ClaimJobs204ResponseHeaders{
 			XQueueVersion: claimed.QueueVersion, XClaimReason: cmp.Or(claimed.Reason, claim.ReasonEmpty)}}, nil
 	}
-	list, err := claimedModels(ctx, claimed)
+	list, err := d.claimedModels(ctx, claimed)
 	return ClaimJobs200JSONResponse{QueueVersion: claimed.QueueVersion, Jobs: list, Offers: offerModels(claimed.Offers)}, err
 }
 
-func claimedModels(ctx context.Context, claimed claim.Result) ([]Job, error) {
+func (d *Deps) claimedModels(ctx context.Context, claimed claim.Result) ([]Job, error) {
 	list := make([]Job, 0, len(claimed.Jobs))
 	for _, j := range claimed.Jobs {
 		model, err := claimedModel(j)
@@ -62,7 +62,7 @@ func claimedModels(ctx context.Context, claimed claim.Result) ([]Job, error) {
 		}
 		list = append(list, model)
 	}
-	return list, nil
+	return list, d.carryComments(ctx, claimed.Jobs, list)
 }
 
 // toNext returns what a call that ends a lease wants for the seat, nil for nothing.
@@ -74,11 +74,11 @@ func toNext(in *NextRequest) *lease.Next {
 }
 
 // nextModel returns what it got, nil where it wanted nothing.
-func nextModel(ctx context.Context, claimed *lease.Claimed) (*Next, error) {
+func (d *Deps) nextModel(ctx context.Context, claimed *lease.Claimed) (*Next, error) {
 	if claimed == nil {
 		return nil, nil // the answer has no such field then
 	}
-	list, err := claimedModels(ctx, *claimed)
+	list, err := d.claimedModels(ctx, *claimed)
 	next := &Next{Claimed: Claimed{Jobs: list, QueueVersion: claimed.QueueVersion, Offers: offerModels(claimed.Offers)}}
 	if len(list) == 0 {
 		reason := NextReason(cmp.Or(claimed.Reason, claim.ReasonEmpty))

@@ -76,7 +76,8 @@ func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestOb
 			Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
 			URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched), PatchBlob: value(r.Body.PatchBlob),
 			ResultBlob: value(r.Body.ResultBlob), DeliveryFollows: value(r.Body.DeliveryFollows),
-			Proofs: toProofs(r.Body.Proofs), ProofError: value(r.Body.ProofError), Next: toNext(r.Body.Next)})
+			Proofs: toProofs(r.Body.Proofs), ProofError: value(r.Body.ProofError),
+			Comments: toAnswers(value(r.Body.Comments)), Next: toNext(r.Body.Next)})
 	})
 	return CompleteJob200JSONResponse(answer), err
 }
@@ -157,7 +158,7 @@ func (s *reportHandlers) ended(
 	}
 	answer := jobModel(ended.Job)
 	answer.UsageResults = used
-	answer.Next, err = nextModel(ctx, ended.Next)
+	answer.Next, err = s.nextModel(ctx, ended.Next)
 	return answer, err
 }
 

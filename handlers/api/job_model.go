@@ -24,22 +24,23 @@ import (
 // Job is a job on the wire: what the domain has of it, and what some answers add.
 type Job struct {
 	jobs.Job
-	BudgetUSD             *string          `json:"budget_usd"`
-	Budget                *ClaimedBudget   `json:"budget,omitempty"`
-	EstimatedUSD          *string          `json:"estimated_usd,omitempty"`
-	Models                *tiermodel.Table `json:"models,omitempty"`
-	Next                  *Next            `json:"next,omitempty"`
-	Order                 *Order           `json:"order,omitempty"`
-	ProofCommand          string           `json:"proof_command,omitempty"`
-	Routability           *Routability     `json:"routability,omitempty"`
-	Routable              *bool            `json:"routable,omitempty"`
-	SpentSinceProgressUSD *string          `json:"spent_since_progress_usd,omitempty"`
-	SpentUSD              *string          `json:"spent_usd,omitempty"`
-	TierWhy               *string          `json:"tier_why,omitempty"`
-	Traceparent           string           `json:"traceparent,omitempty"`
-	Usage                 *Usage           `json:"usage,omitempty"`
-	UsageResults          *UsageResults    `json:"usage_results,omitempty"`
-	VerifyUSD             *string          `json:"verify_usd,omitempty"`
+	BudgetUSD             *string           `json:"budget_usd"`
+	Budget                *ClaimedBudget    `json:"budget,omitempty"`
+	FeedbackComments      []FeedbackComment `json:"feedback_comments,omitempty"`
+	EstimatedUSD          *string           `json:"estimated_usd,omitempty"`
+	Models                *tiermodel.Table  `json:"models,omitempty"`
+	Next                  *Next             `json:"next,omitempty"`
+	Order                 *Order            `json:"order,omitempty"`
+	ProofCommand          string            `json:"proof_command,omitempty"`
+	Routability           *Routability      `json:"routability,omitempty"`
+	Routable              *bool             `json:"routable,omitempty"`
+	SpentSinceProgressUSD *string           `json:"spent_since_progress_usd,omitempty"`
+	SpentUSD              *string           `json:"spent_usd,omitempty"`
+	TierWhy               *string           `json:"tier_why,omitempty"`
+	Traceparent           string            `json:"traceparent,omitempty"`
+	Usage                 *Usage            `json:"usage,omitempty"`
+	UsageResults          *UsageResults     `json:"usage_results,omitempty"`
+	VerifyUSD             *string           `json:"verify_usd,omitempty"`
 }
 
 // Attempt is an attempt on the wire.

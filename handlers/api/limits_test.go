@@ -29,6 +29,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/autoapprove"
 	"github.com/fleetboard/fleetboard/internal/jobs/collisions"
+	"github.com/fleetboard/fleetboard/internal/jobs/comments"
 	"github.com/fleetboard/fleetboard/internal/jobs/evidence"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
@@ -90,6 +91,14 @@ var limits = []limit{
 	{bound{none, collisions.MaxReported}, "ProgressReport.files_touched", ""},
 	{bound{none, jobs.MaxFilesTouched}, "Completion.files_touched", "job.files_touched"},
 	{bound{none, jobs.MaxCommit}, "ApproveAction.head MergeAction.commit Completion.commit", "job.approved_head job.merged_commit"},
+	{bound{none, jobs.MaxCommit}, "NewComment.commit", ""},
+	{bound{1, jobs.MaxCommit}, "", "job_comment.commit"},
+	{bound{none, comments.MaxPath}, "NewComment.path", ""},
+	{bound{1, comments.MaxPath}, "", "job_comment.path"},
+	{bound{0, comments.MaxLine}, "NewComment.line", "job_comment.line"},
+	{bound{1, comments.MaxText}, "NewComment.text CommentEdit.text CommentAnswer.note", "job_comment.text"},
+	{bound{none, comments.MaxLineText}, "", "job_comment.line_text"},
+	{bound{none, comments.MaxOpen}, "Completion.comments", ""},
 	{bound{none, jobs.MaxURL}, "MergeAction.url Completion.url", "job.url"},
 	{bound{none, attempts.MaxBranch}, "DeliveryReport.branch", "attempt.delivery_branch"},
 	{bound{1, jobs.MaxCommit}, "DeliveryReport.commit", ""},

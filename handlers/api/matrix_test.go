@@ -175,7 +175,7 @@ func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 	}
 	path := strings.NewReplacer("{job}", m.jobFor(c), "{epoch}", "1", "{dep}", asked("-1"), "{agent}", asked("-agent"),
 		"{factory}", factory, "{product}", asked("-spare"), "{budget}", matrixBudget.String(),
-		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{pool}", asked("-pool"), "{issuer}", asked("-issuer"), "{webhook}", m.webhook, "{delivery}", m.delivery, "{browser}", ids.New().String(), "{blob}", matrixBlob).Replace(c.path)
+		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{pool}", asked("-pool"), "{issuer}", asked("-issuer"), "{webhook}", m.webhook, "{delivery}", m.delivery, "{browser}", ids.New().String(), "{comment}", matrixComment.String(), "{blob}", matrixBlob).Replace(c.path)
 	if c.id == "searchMessages" || c.id == "searchJobs" {
 		path += "?q=" + canary
 	}
@@ -235,6 +235,8 @@ func (m *matrix) more(c matrixCall) object {
 func matrixBodies() map[string]object {
 	message := object{"type": "custom.x", "to": object{"role": "worker"}}
 	return map[string]object{
+		"addComment":   {"in_reply_to": matrixComment.String()},
+		"editComment":  {"resolved": true},
 		"createBudget": {"limit_usd": "1"},
 		"savePrices": {"prices": []object{{"provider": "house", "model": "m", "valid_from": "2026-01-02T03:04:05Z", "input": "1", "output": "1",
 			"cache_read": "1", "cache_write": "1", "cache_write_1h": "1"}}},

@@ -150,6 +150,9 @@ func (m *matrix) revoked(w *apiServer, who tenancy.Principal, in tokens.NewToken
 // matrixBudget and matrixOther are the budgets that the calls name.
 var matrixBudget, matrixOther = ids.New(), ids.New()
 
+// matrixComment is the comment that the calls name.
+var matrixComment = ids.New()
+
 // matrixMessage is the message that the calls name, a dead letter.
 var matrixMessage = ids.New()
 
@@ -206,6 +209,8 @@ func (w *apiServer) fill() {
 	dbfactory.Exec(w.t, w.db, `INSERT INTO job_transcript_chunk (workspace_id, job_id, epoch, first_n, last_n, size, kinds, data)
 		SELECT workspace_id, id, 1, 1, 1, 1, 1, $2 FROM job WHERE key = $1`, asked("-1"),
 		packer.EncodeAll([]byte(`{"n":1,"kind":"message","title":"canary7q step"}`+"\n"), nil))
+	dbfactory.Exec(w.t, w.db, `INSERT INTO job_comment (workspace_id, id, job_id, thread_id, epoch, commit, path, line, side, text, author_kind, author_id, author)
+		SELECT workspace_id, $2, id, $2, 1, $3, $3, 1, 'new', $3, 'person', '', $3 FROM job WHERE key = $1`, asked("-1"), matrixComment, canary)
 	dbfactory.Exec(w.t, w.db, `INSERT INTO blob_ref (workspace_id, sha256, job_id) SELECT b.workspace_id, b.sha256, j.id FROM blob b, job j
 		WHERE j.key = $1`, asked("-1"))
 }

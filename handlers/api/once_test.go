@@ -132,6 +132,11 @@ func (w *apiServer) namedCalls() map[string]named {
 		"mergeJob":   verb("merge", after("/approve", inReview, object{}), object{}),
 		"failMerge":  verb("merge-failed", after("/approve", inReview, object{}), reason),
 		"releaseJob": verb("release", func(n int) string { return held(n)["job"].(string) }, reason),
+		"addComment": {begin: func(n int) (string, any) {
+			lease := held(n)
+			w.as(agent, "POST", "/fleet/complete", merge(lease, object{"commit": "9be04d1"})).want(200)
+			return "/jobs/" + lease["job"].(string) + "/comments", object{"commit": "9be04d1", "path": "a.go", "text": "Why?"}
+		}, other: func(body any) any { return merge(body.(object), object{"text": "Why not?"}) }},
 		"answerJob": {begin: func(n int) (string, any) {
 			lease := held(n)
 			w.as(agent, "POST", "/fleet/ask", merge(lease, object{"question": "Which?"})).want(200)

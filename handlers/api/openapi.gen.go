@@ -87,6 +87,9 @@ type ServerInterface interface {
 	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 	// (POST /budgets/{budget}/undo)
 	UndoBudgetLine(ctx echo.Context, budget BudgetPath) error
+	// EditComment Changes the text of a comment, which only its author may, and resolves its thread or opens it again.
+	// (PATCH /comments/{comment})
+	EditComment(ctx echo.Context, comment string) error
 	// ListCoordinatorLogs What the coordinator did, newest first.
 	// (GET /coordinator/logs)
 	ListCoordinatorLogs(ctx echo.Context, params ListCoordinatorLogsParams) error
@@ -270,6 +273,12 @@ type ServerInterface interface {
 	// ListJobCollisions Which other jobs that are worked on touch the same files of its repo, as the agents of both say with `files_touched`. Those beyond the scope of an agent's token are left out. There are at most 20, so that this is no page.
 	// (GET /jobs/{job}/collisions)
 	ListJobCollisions(ctx echo.Context, job JobPath) error
+	// ListComments The comments on lines of a job's work, in the order in which they were made, each with its place in what was handed in last.
+	// (GET /jobs/{job}/comments)
+	ListComments(ctx echo.Context, job JobPath, params ListCommentsParams) error
+	// AddComment Comments on a line of a commit that was handed in, or replies. A job has at most 500 comments, and 100 threads that are not resolved.
+	// (POST /jobs/{job}/comments)
+	AddComment(ctx echo.Context, job JobPath) error
 	// FinishJob Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
 	// (POST /jobs/{job}/complete)
 	FinishJob(ctx echo.Context, job JobPath) error
@@ -928,6 +937,22 @@ func (w *ServerInterfaceWrapper) UndoBudgetLine(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.UndoBudgetLine(ctx, budget)
+	return err
+}
+
+// EditComment converts echo context to params.
+func (w *ServerInterfaceWrapper) EditComment(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "comment" -------------
+	var comment string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "comment", ctx.Param("comment"), &comment, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter comment: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EditComment(ctx, comment)
 	return err
 }
 
@@ -2142,6 +2167,54 @@ func (w *ServerInterfaceWrapper) ListJobCollisions(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListJobCollisions(ctx, job)
+	return err
+}
+
+// ListComments converts echo context to params.
+func (w *ServerInterfaceWrapper) ListComments(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCommentsParams
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListComments(ctx, job, params)
+	return err
+}
+
+// AddComment converts echo context to params.
+func (w *ServerInterfaceWrapper) AddComment(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AddComment(ctx, job)
 	return err
 }
 
@@ -3600,6 +3673,9 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/jobs/:job/attempts/:epoch/steps", wrapper.ListSteps, options.OperationMiddlewares["listSteps"]...)
 	router.GET(options.BaseURL+"/jobs/:job/attempts/:epoch/steps/stream", wrapper.StreamSteps, options.OperationMiddlewares["streamSteps"]...)
 	router.GET(options.BaseURL+"/jobs/:job/verifications", wrapper.ListVerifications, options.OperationMiddlewares["listVerifications"]...)
+	router.GET(options.BaseURL+"/jobs/:job/comments", wrapper.ListComments, options.OperationMiddlewares["listComments"]...)
+	router.POST(options.BaseURL+"/jobs/:job/comments", wrapper.AddComment, options.OperationMiddlewares["addComment"]...)
+	router.PATCH(options.BaseURL+"/comments/:comment", wrapper.EditComment, options.OperationMiddlewares["editComment"]...)
 	router.GET(options.BaseURL+"/jobs/:job/decisions", wrapper.ListDecisions, options.OperationMiddlewares["listDecisions"]...)
 	router.GET(options.BaseURL+"/jobs/:job/events", wrapper.ListJobEvents, options.OperationMiddlewares["listJobEvents"]...)
 	router.GET(options.BaseURL+"/jobs/:job/explanation", wrapper.ExplainJob, options.OperationMiddlewares["explainJob"]...)
@@ -4891,6 +4967,53 @@ type UndoBudgetLinedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response UndoBudgetLinedefaultApplicationProblemPlusJSONResponse) VisitUndoBudgetLineResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EditCommentRequestObject struct {
+	Comment string `json:"comment"`
+	Body    *EditCommentJSONRequestBody
+}
+
+type EditCommentResponseObject interface {
+	VisitEditCommentResponse(w http.ResponseWriter) error
+}
+
+type EditComment200JSONResponse Comment
+
+func (response EditComment200JSONResponse) VisitEditCommentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EditCommentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response EditCommentdefaultApplicationProblemPlusJSONResponse) VisitEditCommentResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7853,6 +7976,114 @@ type ListJobCollisionsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListJobCollisionsdefaultApplicationProblemPlusJSONResponse) VisitListJobCollisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCommentsRequestObject struct {
+	Job    JobPath `json:"job"`
+	Params ListCommentsParams
+}
+
+type ListCommentsResponseObject interface {
+	VisitListCommentsResponse(w http.ResponseWriter) error
+}
+
+type ListComments200JSONResponse CommentPage
+
+func (response ListComments200JSONResponse) VisitListCommentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCommentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListCommentsdefaultApplicationProblemPlusJSONResponse) VisitListCommentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddCommentRequestObject struct {
+	Job  JobPath `json:"job"`
+	Body *AddCommentJSONRequestBody
+}
+
+type AddCommentResponseObject interface {
+	VisitAddCommentResponse(w http.ResponseWriter) error
+}
+
+type AddComment200JSONResponse Comment
+
+func (response AddComment200JSONResponse) VisitAddCommentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddComment201JSONResponse Comment
+
+func (response AddComment201JSONResponse) VisitAddCommentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddCommentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AddCommentdefaultApplicationProblemPlusJSONResponse) VisitAddCommentResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -11345,6 +11576,9 @@ type StrictServerInterface interface {
 	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 	// (POST /budgets/{budget}/undo)
 	UndoBudgetLine(ctx context.Context, request UndoBudgetLineRequestObject) (UndoBudgetLineResponseObject, error)
+	// EditComment Changes the text of a comment, which only its author may, and resolves its thread or opens it again.
+	// (PATCH /comments/{comment})
+	EditComment(ctx context.Context, request EditCommentRequestObject) (EditCommentResponseObject, error)
 	// ListCoordinatorLogs What the coordinator did, newest first.
 	// (GET /coordinator/logs)
 	ListCoordinatorLogs(ctx context.Context, request ListCoordinatorLogsRequestObject) (ListCoordinatorLogsResponseObject, error)
@@ -11528,6 +11762,12 @@ type StrictServerInterface interface {
 	// ListJobCollisions Which other jobs that are worked on touch the same files of its repo, as the agents of both say with `files_touched`. Those beyond the scope of an agent's token are left out. There are at most 20, so that this is no page.
 	// (GET /jobs/{job}/collisions)
 	ListJobCollisions(ctx context.Context, request ListJobCollisionsRequestObject) (ListJobCollisionsResponseObject, error)
+	// ListComments The comments on lines of a job's work, in the order in which they were made, each with its place in what was handed in last.
+	// (GET /jobs/{job}/comments)
+	ListComments(ctx context.Context, request ListCommentsRequestObject) (ListCommentsResponseObject, error)
+	// AddComment Comments on a line of a commit that was handed in, or replies. A job has at most 500 comments, and 100 threads that are not resolved.
+	// (POST /jobs/{job}/comments)
+	AddComment(ctx context.Context, request AddCommentRequestObject) (AddCommentResponseObject, error)
 	// FinishJob Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
 	// (POST /jobs/{job}/complete)
 	FinishJob(ctx context.Context, request FinishJobRequestObject) (FinishJobResponseObject, error)
@@ -12529,6 +12769,54 @@ func (sh *strictHandler) UndoBudgetLine(ctx echo.Context, budget BudgetPath) err
 		return err
 	} else if validResponse, ok := response.(UndoBudgetLineResponseObject); ok {
 		return validResponse.VisitUndoBudgetLineResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// EditComment operation middleware
+func (sh *strictHandler) EditComment(ctx echo.Context, comment string) error {
+	var request EditCommentRequestObject
+
+	request.Comment = comment
+
+	var body EditCommentJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EditComment(ctx.Request().Context(), request.(EditCommentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EditComment")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EditCommentResponseObject); ok {
+		return validResponse.VisitEditCommentResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -14731,6 +15019,80 @@ func (sh *strictHandler) ListJobCollisions(ctx echo.Context, job JobPath) error 
 		return err
 	} else if validResponse, ok := response.(ListJobCollisionsResponseObject); ok {
 		return validResponse.VisitListJobCollisionsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListComments operation middleware
+func (sh *strictHandler) ListComments(ctx echo.Context, job JobPath, params ListCommentsParams) error {
+	var request ListCommentsRequestObject
+
+	request.Job = job
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListComments(ctx.Request().Context(), request.(ListCommentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListComments")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListCommentsResponseObject); ok {
+		return validResponse.VisitListCommentsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AddComment operation middleware
+func (sh *strictHandler) AddComment(ctx echo.Context, job JobPath) error {
+	var request AddCommentRequestObject
+
+	request.Job = job
+
+	var body AddCommentJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddComment(ctx.Request().Context(), request.(AddCommentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddComment")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AddCommentResponseObject); ok {
+		return validResponse.VisitAddCommentResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -138,6 +138,9 @@ func (w *apiServer) tells(c leaky) {
 		}
 		at["usage"] = []any{usageOf(fmt.Sprint("u-", c.number))}
 	}
+	if strings.Contains(c.field, "comments[]") {
+		body["comments"] = []any{object{"id": w.addComment(key), "note": "done"}}
+	}
 	if strings.Contains(c.field, "model.") {
 		at := body
 		if c.op == "heartbeat" {
@@ -179,7 +182,7 @@ var agentNames = map[string]string{
 	"sendMessage": "blob correlation_id id in_reply_to job to.agent to.factory to.person to.role type",
 	"createJob":   "budget_usd capabilities[] depends_on[] discovered_from.job factory idempotency_key key kind product repo secret_keys[]",
 	"heartbeat":   "boot_id factory.name", "registerAgent": "factory.name factory.pool name roles[]", "failJob": "job kind",
-	"reportProgress": "job", "reportDelivery": "job", "startJob": "job", "writeLogs": "job", "releaseLease": "job", "renewLease": "job", "completeJob": "job proofs[].commit proofs[].criterion",
+	"reportProgress": "job", "reportDelivery": "job", "startJob": "job", "writeLogs": "job", "releaseLease": "job", "renewLease": "job", "completeJob": "comments[].id job proofs[].commit proofs[].criterion",
 	"askQuestion": "job", "claimJobs": "job", "writeSteps": "job steps[].cost_usd",
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/comments"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
 	"github.com/fleetboard/fleetboard/internal/jobs/transcript"
@@ -48,6 +49,7 @@ type Deps struct {
 	JobLogs  *joblog.Service
 	// Transcripts are what agents did in their attempts.
 	Transcripts *transcript.Service
+	Comments    *comments.Service
 	// JobSearch finds jobs by words.
 	JobSearch *jobsearch.Service
 	Fleet     *fleet.Service
@@ -121,6 +123,7 @@ type Server struct {
 	estimateHandlers
 	eventHandlers
 	factoryHandlers
+	commentHandlers
 	historyHandlers
 	issuerHandlers
 	jobHandlers
@@ -164,6 +167,7 @@ func New(d Deps) *Server {
 		estimateHandlers:     estimateHandlers{&d},
 		eventHandlers:        eventHandlers{&d},
 		factoryHandlers:      factoryHandlers{&d},
+		commentHandlers:      commentHandlers{&d},
 		historyHandlers:      historyHandlers{&d},
 		issuerHandlers:       issuerHandlers{&d},
 		jobHandlers:          jobHandlers{&d},

@@ -12,7 +12,13 @@ import (
 
 // factWords say what happened, for facts that are told by their payload alone.
 var factWords = map[eventlog.Type]func(said func(string) string, payload map[string]any) ui.Sentence{
-	eventlog.JobRanked: func(said func(string) string, _ map[string]any) ui.Sentence { return rankText(said) },
+	eventlog.JobRanked:    func(said func(string) string, _ map[string]any) ui.Sentence { return rankText(said) },
+	eventlog.JobCommented: commentText, eventlog.JobCommentEdited: commentText, eventlog.JobCommentResolved: commentText,
+	eventlog.JobCommentReopened: commentText,
+	eventlog.JobCommentsAnswered: func(_ func(string) string, payload map[string]any) ui.Sentence {
+		return ui.Text(web.Plural(toNumber(payload["count"]), "comment", "comments"))
+	},
+	eventlog.JobRejected: rejectText,
 	eventlog.LogLost: func(said func(string) string, payload map[string]any) ui.Sentence {
 		return lossText(said("detail"), payload)
 	},

@@ -28,6 +28,8 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobAttemptFailed: "attempt failed", eventlog.JobAsked: "asked", eventlog.JobAnswered: "answered",
 	eventlog.JobHandedIn: "handed in", eventlog.JobCompleted: "completed", eventlog.JobFailed: "failed",
 	eventlog.JobApproved: "approved", eventlog.JobRejected: "sent back", eventlog.JobVerdictGiven: "verified",
+	eventlog.JobCommented: "commented", eventlog.JobCommentEdited: "comment edited", eventlog.JobCommentResolved: "comment resolved",
+	eventlog.JobCommentReopened: "comment reopened", eventlog.JobCommentsAnswered: "comments answered",
 	eventlog.JobPolicyHeld: "left to a person",
 	eventlog.JobMerged:     "merged", eventlog.JobMergeFailed: "merge failed", eventlog.JobMergeHeld: "merge held",
 	eventlog.JobPullRequestOpened: "pull request opened",

@@ -87,6 +87,7 @@ completeJob | job complete | complete_job
 	patch_blob | - by the worker, which has the repository | - by the worker, which has the repository
 	proofs | - by the worker, which makes them | - by the worker, which makes them
 	proof_error | - by the worker, which makes them | - by the worker, which makes them
+	comments | - fleet job resolve, and fleet job comment --reply |
 	delivery_follows | - by the worker, which pushes | - by the worker, which pushes
 	usage | - by the worker, which reads it | - by the worker, which reads it
 	next | - one job is worked on by hand | - claim_next_job

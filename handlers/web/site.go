@@ -26,6 +26,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/comments"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
 	"github.com/fleetboard/fleetboard/internal/jobs/transcript"
@@ -51,6 +52,7 @@ type Deps struct {
 	Attempts    *attempts.Service
 	JobLogs     *joblog.Service
 	Transcripts *transcript.Service
+	Comments    *comments.Service
 	JobSearch   *jobsearch.Service
 	Fleet       *fleet.Service
 	Pools       *pools.Service

@@ -34,6 +34,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/hooks/webhooks"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/comments"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
 	"github.com/fleetboard/fleetboard/internal/jobs/transcript"
@@ -85,6 +86,7 @@ type Services struct {
 	Attempts    *attempts.Service
 	JobLogs     *joblog.Service
 	Transcripts *transcript.Service
+	Comments    *comments.Service
 	JobSearch   *jobsearch.Service
 	Words       *jobsearch.Index
 	Fleet       *fleet.Service
@@ -151,6 +153,7 @@ func Build(d *db.DB, o Options) *Services {
 	o.Blobs.Messages = bus.Scopes{}
 	s.Blobs = blobs.New(d, s.Vault, o.Blobs)
 	s.Jobs = jobs.NewService(d, wake, s.Vault, sealer)
+	s.Comments = comments.NewService(d, s.Jobs, s.Blobs)
 	s.Dispatch = dispatch.New(d, s.Jobs, wake, people.Tokens, s.Blobs, s.Servers.Count, o.Log)
 	s.Announce = announce.New(d, wake, broker(o.Transport), o.Log)
 	s.Dispatch.AnnounceOffers(s.Announce.Announcer())
@@ -206,7 +209,7 @@ func broker(t notifier.Transport) announce.Broker {
 // Pages returns what the pages need of the services.
 func (s *Services) Pages() handlers.Deps {
 	return handlers.Deps{Accounts: s.Accounts, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs,
-		Transcripts: s.Transcripts, JobSearch: s.JobSearch, Fleet: s.Fleet, Pools: s.Pools,
+		Transcripts: s.Transcripts, Comments: s.Comments, JobSearch: s.JobSearch, Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,
 		Blobs: s.Blobs, Webhooks: s.Webhooks, Notify: s.Notify, Log: s.log}
@@ -215,7 +218,7 @@ func (s *Services) Pages() handlers.Deps {
 // API returns what the API needs of the services.
 func (s *Services) API() api.Deps {
 	return api.Deps{Tokens: s.Accounts.Tokens, Issuers: s.Accounts.Issuers, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs,
-		Transcripts: s.Transcripts, JobSearch: s.JobSearch, Fleet: s.Fleet, Pools: s.Pools,
+		Transcripts: s.Transcripts, Comments: s.Comments, JobSearch: s.JobSearch, Fleet: s.Fleet, Pools: s.Pools,
 		Dispatch: s.Dispatch, Announce: s.Announce, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Servers: s.Servers, Proof: s.Proof, Losses: s.Losses,
 		Blobs: s.Blobs, Webhooks: s.Webhooks, Notify: s.Notify, Wake: s.Wake, Log: s.log}

@@ -12,7 +12,8 @@ import (
 var Types = []Type{
 	JobCreated, JobEdited, JobPromoted, JobHeld, JobBlocked, JobUnblocked, JobAnswered, JobPaused, JobResumed, JobClaimed,
 	JobStarted, JobProgressed, JobReleased, JobLost, JobWarned, JobTimedOut, JobAttemptFailed, JobAsked, JobHandedIn,
-	JobCompleted, JobFailed, JobApproved, JobRejected, JobVerdictGiven, JobPolicyHeld, JobMerged, JobMergeFailed, JobMergeHeld,
+	JobCompleted, JobFailed, JobApproved, JobRejected, JobCommented, JobCommentEdited,
+	JobCommentResolved, JobCommentReopened, JobCommentsAnswered, JobVerdictGiven, JobPolicyHeld, JobMerged, JobMergeFailed, JobMergeHeld,
 	JobPullRequestOpened, JobDelivered, JobDeliveryRefused, JobCollided, JobCollisionEnded, JobPreemptAsked,
 	JobPreemptWithdrawn, JobPreempted, JobCancelRequested, JobPauseRequested,
 	JobCancelled, JobRetried, JobArchived, JobRanked, JobUndone, JobLinked, JobUnlinked, JobCompacted, JobRecorded,

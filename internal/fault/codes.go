@@ -32,6 +32,9 @@ const (
 	StepGap              Code = "step_gap"
 	LeaseExpired         Code = "lease_expired"
 	AlreadyEnded         Code = "already_ended"
+	CommentUnknown       Code = "comment_unknown"
+	CommentElsewhere     Code = "comment_of_other_job"
+	CommentAnswered      Code = "comment_answered"
 	Cancelled            Code = "cancelled"
 	Paused               Code = "paused"
 	Superseded           Code = "superseded"
@@ -71,6 +74,9 @@ var titles = map[Code]string{
 	StepGap:              "Steps before these are missing",
 	LeaseExpired:         "The lease has ended",
 	AlreadyEnded:         "The agent has ended the lease",
+	CommentUnknown:       "There is no such comment",
+	CommentElsewhere:     "The comment is about another job",
+	CommentAnswered:      "The comment was answered before",
 	Cancelled:            "The job was cancelled",
 	Paused:               "The job was paused",
 	Superseded:           "The agent was started again elsewhere",
@@ -98,7 +104,7 @@ func (c Code) Conflict() bool {
 	switch c {
 	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, OtherOrder, InUse, AlreadyExists, NotClaimable,
 		StaleEpoch, StepGap, LeaseExpired,
-		AlreadyEnded, Cancelled, Paused, Superseded, FactoryElsewhere, OverBudget, StorageFull:
+		AlreadyEnded, CommentAnswered, Cancelled, Paused, Superseded, FactoryElsewhere, OverBudget, StorageFull:
 		return true
 	default:
 		return false

@@ -180,6 +180,9 @@ func (j Job) Reject(reason string) (Decision, error) {
 		d.After.ProgressPercent = nil
 		d.After.CurrentStep = ""
 		d.Payload["reason"] = reason
+		if j.CommentsOpen > 0 {
+			d.Payload["comments"] = j.CommentsOpen
+		}
 	})
 }
 

@@ -71,6 +71,7 @@ type Job struct {
 	URL                 string          `json:"url"`             // where the work is to be seen
 	Verdict             string          `json:"verdict"`         // what a verifier said of the commit that was handed in last
 	Round               int             `json:"round"`           // how often verifiers have sent the work back
+	CommentsOpen        int             `json:"comments_open"`   // threads about its work that nobody has resolved
 	Verifies            string          `json:"verifies"`        // of a verify job: the key of the job whose work it verifies
 	ReviewRequired      bool            `json:"review_required"` // what counts: ReviewOverride, else the product's policy
 	ProductPaused       bool            `json:"-"`

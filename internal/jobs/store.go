@@ -204,7 +204,7 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 		Checkpoint: r.Checkpoint, Result: r.Result, ReviewRequired: r.ReviewNeeded,
 		ProductPaused: r.ProductPaused, Serialise: Serialise(r.Serialise), ReviewLimit: r.ReviewLimit, VerifyMode: r.VerifyMode,
 		ApprovesUnverified: r.ApprovesUnverified,
-		Verdict:            r.Verdict, Round: r.VerifyRound, Verifies: r.Verifies,
+		Verdict:            r.Verdict, Round: r.VerifyRound, Verifies: r.Verifies, CommentsOpen: r.CommentsOpen,
 		FailureKind: FailureKind(r.FailureKind), FilesTouched: r.FilesTouched, ApprovedHead: r.ApprovedHead,
 		MergedCommit: r.MergedCommit, URL: r.Url, Version: r.Version, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
 		UpdatedAt: r.UpdatedAt, ReadyAt: r.ReadyAt, AssignedAt: r.AssignedAt, StartedAt: r.StartedAt,

@@ -56,7 +56,12 @@ var examples = map[string]string{
 	"job block":        "job block FB-1 --reason \"Waits for the contract\"",
 	"job cancel":       "job cancel FB-1 --reason \"Nobody needs it any more\"",
 	"job claim":        "job claim --repo hello\njob claim FB-1 --repo hello --wait 30",
-	"job complete":     "job complete FB-1 --commit \"$(git rev-parse HEAD)\" --summary \"The licence is there\"",
+	"job comment": "job comment FB-1 --commit 9be04d1 --path main.go --line 12 \"Why twice?\"\n" +
+		"job comment FB-1 --reply 0190a7c2-7c1b-7d6e-9d2f-3b1c5a6d7e8f \"Done\"",
+	"job comments": "job comments FB-1",
+	"job reopen":   "job reopen 0190a7c2-7c1b-7d6e-9d2f-3b1c5a6d7e8f",
+	"job resolve":  "job resolve 0190a7c2-7c1b-7d6e-9d2f-3b1c5a6d7e8f",
+	"job complete": "job complete FB-1 --commit \"$(git rev-parse HEAD)\" --summary \"The licence is there\"",
 	"job create": "job create \"Add a licence\" --repo hello --body \"MIT, this year\"\n" +
 		"key=$(fleet job create \"Add a licence\" --repo hello --quiet)",
 	"job collisions":    "job collisions FB-1",

@@ -20,7 +20,8 @@ func jobCommand(c *cli) *cobra.Command {
 // jobCommands returns those below `fleet job`.
 func jobCommands(c *cli) []*cobra.Command {
 	all := []*cobra.Command{jobCreate(c), jobList(c), jobShow(c), jobLogs(c), jobSteps(c), jobReclaim(c),
-		jobLink(c), jobUnlink(c), jobRank(c), jobAnswer(c), jobClaim(c), jobComplete(c), jobRelease(c), jobProgress(c), jobFail(c),
+		jobLink(c), jobUnlink(c), jobRank(c), jobAnswer(c), jobComment(c), jobClaim(c), jobComplete(c), jobRelease(c), jobProgress(c),
+		jobFail(c),
 		jobAsk(c), jobRenew(c), jobWatch(c)}
 	for _, d := range decisions {
 		all = append(all, decide(c, d))

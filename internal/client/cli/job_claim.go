@@ -109,6 +109,7 @@ func claimJob(ctx context.Context, c *cli, k claim, job string) error {
 				one.Lease.ExpiresAt.Local().Format("15:04:05"), cleanLine(one.Title))
 			facts{w}.text("body", one.Body)
 			facts{w}.text("feedback", one.Feedback)
+			printCarried(w, one)
 			facts{w}.text("question", one.Question)
 			facts{w}.text("answer", one.Answer)
 		}

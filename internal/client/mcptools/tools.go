@@ -186,6 +186,7 @@ func server(h Handler, box Mailbox) *mcp.Server {
 			return said("Answered."), nil, h.Answer(ctx, in.Job, in.Answer)
 		},
 	)
+	addComments(s, h, said)
 	addMessages(s, box)
 	return s
 }

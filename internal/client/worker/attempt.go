@@ -48,6 +48,7 @@ type attempt struct {
 	session  string
 	agent    json.RawMessage // the agent's own checkpoint
 	question string
+	answers  []api.CommentAnswer
 	spoke    bool              // the engine has done something
 	pull     forge.PullRequest // the one that merges
 }

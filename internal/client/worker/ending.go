@@ -103,6 +103,7 @@ func (a *attempt) stopped() (ending, bool) {
 // handIn checks the work and completes the job with it.
 func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	work := &api.Completion{Summary: text(a.reporter.secret.Cut(strings.TrimSpace(plainText(r.Summary)), api.MaxCompletionSummary))}
+	work.Comments = a.answerComments()
 	done := ending{said: "done", body: work}
 	if a.tree == nil {
 		return done

@@ -19,7 +19,7 @@ func prompt(j api.Job, goesOn bool, tools bool) string {
 		describe(&b, j)
 		rules(&b, tools)
 	}
-	news(&b, j, goesOn)
+	news(&b, j, goesOn, tools)
 	return b.String()
 }
 
@@ -47,10 +47,11 @@ func rules(b *strings.Builder, tools bool) {
 }
 
 // news is what happened since the last attempt.
-func news(b *strings.Builder, j api.Job, goesOn bool) {
+func news(b *strings.Builder, j api.Job, goesOn, tools bool) {
 	if j.Feedback != "" {
 		fmt.Fprintf(b, "\nA reviewer says about the work so far:\n%s\n", j.Feedback)
 	}
+	listComments(b, j, tools)
 	if j.Answer != "" {
 		fmt.Fprintf(b, "\nYou asked:\n%s\n\nThe answer:\n%s\n", j.Question, j.Answer)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/comments"
 	"github.com/fleetboard/fleetboard/internal/jobs/evidence"
 	"github.com/fleetboard/fleetboard/internal/redact"
 	"github.com/fleetboard/fleetboard/internal/spend"
@@ -45,6 +46,8 @@ type Completion struct {
 	// DeliveryFollows: the agent reports the commit's fate with RecordDelivery, and a merge
 	// waits until then.
 	DeliveryFollows bool
+	// Comments answer what people said about the work.
+	Comments []comments.Answer
 	// Next is what is wanted for the seat that becomes free, nil for nothing.
 	Next *lease.Next
 }
@@ -74,6 +77,7 @@ func (c Completion) check() error {
 		}
 	}
 	checkProofs(fields, c.Proofs)
+	comments.CheckAnswers(fields, c.Comments)
 	fields.TouchedFiles("files_touched", c.FilesTouched, jobs.MaxFilesTouched, jobs.MaxFile)
 	return fields.Err()
 }
@@ -155,12 +159,18 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 		if err == nil {
 			err = nameProofsTx(ctx, tx, s.contents, who, job, c.Proofs)
 		}
+		if err == nil {
+			err = comments.AnswerTx(ctx, tx, who, job.Job, c.Comments)
+		}
 		return d, lease.AttemptEnd{Outcome: lease.Completed, Result: result, DeliveryFollows: c.DeliveryFollows && c.Commit != ""}, err
 	}, digest: func(red *redact.Redactor) ([]byte, error) {
 		c := c.redacted(red)
 		result, err := c.stored()
-		if err != nil || len(c.FilesTouched) == 0 {
+		if err != nil || len(c.FilesTouched)+len(c.Comments) == 0 {
 			return digest("", result), err
+		}
+		if len(c.Comments) > 0 {
+			return digestWords("complete", []any{string(result), c.FilesTouched, c.Comments})
 		}
 		return digestWords("complete", []any{string(result), c.FilesTouched})
 	}})

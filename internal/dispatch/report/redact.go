@@ -9,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/comments"
 	"github.com/fleetboard/fleetboard/internal/jobs/evidence"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/redact"
@@ -57,6 +58,10 @@ func (c Completion) redacted(red *redact.Redactor) Completion {
 	c.FilesTouched = slices.Clone(c.FilesTouched)
 	for i, file := range c.FilesTouched {
 		c.FilesTouched[i] = red.Cut(file, jobs.MaxFile)
+	}
+	c.Comments = slices.Clone(c.Comments)
+	for i, a := range c.Comments {
+		c.Comments[i].Note = red.Cut(a.Note, comments.MaxText)
 	}
 	return c
 }
