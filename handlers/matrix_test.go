@@ -42,7 +42,7 @@ var webPermissions = map[tenancy.Permission][]string{
 		"POST /messages/seen", "POST /settings/notifications", "POST /settings/notifications/browsers", "POST /settings/notifications/browsers/:id/remove",
 		"POST /settings/notifications/browsers/forget", "POST /settings/notifications/test"},
 	tenancy.WriteJobs: {"GET /jobs/:key/ask/:action", "GET /jobs/:key/edit", "GET /jobs/new", "GET /jobs/new/routability", "POST /jobs", "POST /jobs/:key/:action", "POST /jobs/:key/edit", "POST /jobs/:key/link",
-		"POST /jobs/:key/move", "POST /jobs/:key/rank", "POST /jobs/:key/tick", "POST /jobs/:key/undo", "POST /jobs/:key/unlink", "POST /jobs/new", "POST /jobs/new/preview", "POST /messages/send", "POST /review/:key/:action"},
+		"POST /jobs/:key/move", "POST /jobs/:key/rank", "POST /jobs/:key/tick", "POST /jobs/:key/undo", "POST /jobs/:key/unlink", "POST /jobs/new", "POST /jobs/new/preview", "POST /messages/send", "POST /review/:key/:action", "POST /review/:key/comments", "POST /review/:key/comments/:comment"},
 	tenancy.RunFleet: {"POST /agents/:name/cut-off", "POST /agents/:name/terminate", "POST /factories/:name/drain",
 		"POST /factories/:name/remove", "POST /factories/:name/undrain", "POST /messages/dead/:message/discard", "POST /messages/dead/:message/redrive", "POST /settings/connect", "POST /settings/issuers", "POST /settings/issuers/:issuer/remove", "POST /status/losses/note", "POST /status/recover"},
 	tenancy.Manage: {"GET /budgets/:budget/edit", "GET /budgets/:budget/raise", "GET /budgets/new", "GET /budgets/transfer", "GET /pools/form", "GET /settings/audit", "GET /settings/dispatch", "GET /settings/dispatch/divergence", "GET /settings/products/:product", "GET /settings/products/new", "GET /settings/secrets",

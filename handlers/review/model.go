@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/comments"
 	"github.com/fleetboard/fleetboard/internal/jobs/evidence"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -36,6 +37,7 @@ type reviewedJob struct {
 	since    []eventlog.Event   // newest first, where it has moved since its link was sent
 	rounds   []screens.Round    // the verifications of its work, newest first
 	more     bool               // there are older ones
+	comments []comments.Comment // on its lines, oldest first
 	talk     []eventlog.Event   // what agents and people said to one another, newest first
 	previews map[string]string  // the beginnings of proofs that are texts, by their blobs
 }
@@ -156,6 +158,7 @@ func (s pageData) decided() *view.Job {
 	if m.Changes != nil {
 		m.Changes.PatchURL = jobparts.PatchURL(j.Key, j.Result)
 	}
+	m.Comments = s.placeComments(m.Changes, r.Commit)
 	m.Warnings, m.ProofError = findWarnings(j.Result, m.Changes), evidence.ReadProofs(j.Result).Error
 	s.job.preview(m.Acceptance)
 	if len(s.job.attempts) > 0 && s.job.attempts[0].Epoch == j.Epoch && j.MergedCommit == "" {

@@ -46,6 +46,8 @@ func New(s *web.Site) web.Page[pageData] {
 		},
 		Actions: []web.Route{
 			web.GetLong("/review/:key/patch", tenancy.ReadBoard, p.downloadPatch),
+			web.Post("/review/:key/comments", tenancy.WriteJobs, p.addComment),
+			web.Post("/review/:key/comments/:comment", tenancy.WriteJobs, p.resolveComment),
 			web.Post("/review/:key/:action", tenancy.WriteJobs, p.act),
 		},
 	}
@@ -96,6 +98,9 @@ func (s site) read(ctx context.Context, r web.Request) (pageData, error) {
 		}
 	}
 	d.job.previews = s.previewProofs(ctx, r.Who, job)
+	if d.job.comments, err = s.Comments.List(ctx, r.Who, job.ID.String()); err != nil {
+		return d, err
+	}
 	d.job.talk, err = s.Screens.Conversation(ctx, r.Who, job.ID)
 	return d, err
 }

@@ -1,4 +1,5 @@
 // What every page with the shell runs.
+import "./comments.js";
 import "./drafts.js";
 import "./forms.js";
 import "./keys.js";

@@ -36,6 +36,15 @@ function drop(form) {
   }
 }
 
+// discard drops the draft of a form of another page, by its name.
+export function discard(name) {
+  try {
+    localStorage.removeItem(prefix + name);
+  } catch {
+    // Nothing was kept either.
+  }
+}
+
 function draftOf(form) {
   try {
     const draft = JSON.parse(localStorage.getItem(nameOf(form)));

@@ -20,6 +20,8 @@ type ChangedFile struct {
 	Counted        bool
 	Added, Deleted int
 	Lines          []DiffLine
+	Commentable    bool // a click on a line's number begins a comment
+	Open           bool // its lines are shown at once
 	Cut            bool // there are more lines than shown
 }
 
@@ -39,6 +41,15 @@ type DiffLine struct {
 	Kind     DiffKind
 	Old, New string
 	Text     string
+	Threads  []Thread // what was said about it
+}
+
+// Number returns the number of the line on a side, "" where it is not there.
+func (l DiffLine) Number(side string) string {
+	if side == "old" {
+		return l.Old
+	}
+	return l.New
 }
 
 // squares returns the five marks beside a file: how much of the change was added.

@@ -58,7 +58,8 @@ func reviewKeys(canWrite bool) []keyLine {
 		{"Open the job", []string{"O"}},
 	}
 	if canWrite {
-		keys = append(keys, keyLine{"Approve", []string{"A"}}, keyLine{"Reject", []string{"R"}})
+		keys = append(keys, keyLine{"Approve", []string{"A"}}, keyLine{"Reject", []string{"R"}},
+			keyLine{"Comment on a line", []string{"M"}})
 	}
 	return keys
 }

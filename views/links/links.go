@@ -135,6 +135,14 @@ func ReviewAction(key, action string) string {
 	return Review + "/" + url.PathEscape(key) + "/" + url.PathEscape(action)
 }
 
+// ReviewComments takes a comment on a job's work, or a reply.
+func ReviewComments(key string) string { return Review + "/" + url.PathEscape(key) + "/comments" }
+
+// ReviewComment resolves a comment, or opens it again.
+func ReviewComment(key, comment string) string {
+	return ReviewComments(key) + "/" + url.PathEscape(comment)
+}
+
 // ReviewPatch returns the whole patch of a job's result.
 func ReviewPatch(key string) string { return Review + "/" + url.PathEscape(key) + "/patch" }
 

@@ -53,6 +53,7 @@ type Job struct {
 	Warnings        []string          // what to look at before all else
 	ProofError      string            // what kept proofs from being made, "" for nothing
 	Changes         *jobparts.Changes
+	Comments        jobparts.Comments // on lines
 	Findings        []Finding
 	Verified        jobparts.Verification
 	Waits           string // that nobody has to wait for a verifier, "" where none is waited for
