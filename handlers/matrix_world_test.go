@@ -233,6 +233,7 @@ func (m *matrix) point() {
 	}
 	m.rows[":webhook"], m.rows[":delivery"] = hook.ID.String(), said.ID.String()
 	dbfactory.Exec(m.t, m.DB, "UPDATE webhook_delivery SET answer = 'canary7q'")
+	m.rows[":comment"] = ids.New().String() // of nobody
 	m.rows[":message"] = ids.New().String()
 	dbfactory.Exec(m.t, m.DB, `INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
 		VALUES ($1, 7, $2, 'custom.note', 'agent', 'canary7q', 'role', 'worker', 'canary7q', '{"text": "canary7q"}', decode(repeat('00', 32), 'hex'))`,
