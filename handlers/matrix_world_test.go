@@ -233,7 +233,10 @@ func (m *matrix) point() {
 	}
 	m.rows[":webhook"], m.rows[":delivery"] = hook.ID.String(), said.ID.String()
 	dbfactory.Exec(m.t, m.DB, "UPDATE webhook_delivery SET answer = 'canary7q'")
-	m.rows[":comment"] = ids.New().String() // of nobody
+	m.rows[":comment"] = ids.New().String()
+	dbfactory.Exec(m.t, m.DB, `INSERT INTO job_comment (workspace_id, id, job_id, thread_id, epoch, commit, path, line, side, text, author_kind, author_id, author)
+		SELECT workspace_id, $2, id, $2, 1, 'canary7q', 'canary7q', 1, 'new', 'canary7q', 'person', '', 'canary7q' FROM job WHERE workspace_id = $1
+		ORDER BY key LIMIT 1`, m.first, m.rows[":comment"])
 	m.rows[":message"] = ids.New().String()
 	dbfactory.Exec(m.t, m.DB, `INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
 		VALUES ($1, 7, $2, 'custom.note', 'agent', 'canary7q', 'role', 'worker', 'canary7q', '{"text": "canary7q"}', decode(repeat('00', 32), 'hex'))`,
