@@ -122,12 +122,12 @@ func TestAStreamOfSteps(t *testing.T) {
 	}
 	req.Header.Set("Authorization", "Bearer "+w.owner)
 	req.Header.Set("Last-Event-ID", "1")
-	answer, err := http.DefaultClient.Do(req)
+	response, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	lines := bufio.NewScanner(answer.Body)
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
 	next := func() string {
 		for lines.Scan() {
 			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
@@ -137,9 +137,12 @@ func TestAStreamOfSteps(t *testing.T) {
 		t.Fatalf("the stream ended: %v", lines.Err())
 		return ""
 	}
-	if got := next(); !strings.Contains(got, `"title":"message 3"`) {
+	got := next()
+	if !strings.Contains(got, `"title":"message 3"`) {
 		t.Errorf("first came %s", got)
 	}
+	seen := answer{t: t, status: response.StatusCode, header: response.Header, raw: []byte("data: " + got)}
+	seen.checkAgainst(req, nil)
 	tell(stepOf(4, "tool"), stepOf(5, "message"))
 	if got := next(); !strings.Contains(got, `"title":"message 5"`) {
 		t.Errorf("then came %s", got)

@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func TestDiffsAreRead(t *testing.T) {
 		{Kind: view.DiffAdded, New: "43", Text: "    s.setState()"},
 		{Kind: view.DiffSame, Old: "43", New: "44", Text: "    return err"},
 	} {
-		if files[0].Lines[i] != want {
+		if !reflect.DeepEqual(files[0].Lines[i], want) {
 			t.Errorf("line %d is %+v, want %+v", i, files[0].Lines[i], want)
 		}
 	}
