@@ -40,7 +40,7 @@ var tools = []*tool{
 		about: "With checkpoint, what whoever goes on with the job after you needs to know; it replaces the one before."},
 	{name: "complete_job", kind: tenancy.KindAgent, calls: []string{"completeJob"},
 		fields: []string{"job", "epoch", "summary", "result", "commit", "branch", "url", "files_touched", "comments"},
-		about: "With comments, an answer to each of the job's feedback_comments."},
+		about:  "With comments, an answer to each of the job's feedback_comments."},
 	{name: "fail_job", kind: tenancy.KindAgent, calls: []string{"failJob"},
 		fields: []string{"job", "epoch", "error", "kind", "retryable", "retry_after_seconds", "provider", "stack"}, ends: true},
 	{name: "ask_person", kind: tenancy.KindAgent, calls: []string{"askQuestion"},
