@@ -13,7 +13,7 @@ import (
 // beside are fields of some answers that say more than the job: a read of the job
 // has the usage and the estimate, a creation whether somebody could run it, a claim why it is worth
 // its tier and what it orders, the end of a lease what the agent got in its place.
-var beside = []string{"usage", "next", "order", "routable", "routability", "estimated_usd", "tier_why", "models", "usage_results", "budget", "spent_usd", "spent_since_progress_usd",
+var beside = []string{"feedback_comments", "usage", "next", "order", "routable", "routability", "estimated_usd", "tier_why", "models", "usage_results", "budget", "spent_usd", "spent_since_progress_usd",
 	"traceparent", "verify_usd", "proof_command"}
 
 // fresh holds a job as a call answered it against a read right afterwards: same
