@@ -59,7 +59,11 @@ func (s *serverAndRepos) transcript(key string, epoch int64) string {
 			if one.Tool != nil {
 				tool = " " + *one.Tool
 			}
-			fmt.Fprintf(&all, "%s%s: %s\n", one.Kind, tool, one.Title)
+			text := ""
+			if one.Text != nil {
+				text = "\n" + *one.Text
+			}
+			fmt.Fprintf(&all, "%s%s: %s%s\n", one.Kind, tool, one.Title, text)
 		}
 		if after = answer.JSON200.NextAfter; !answer.JSON200.More {
 			return all.String()

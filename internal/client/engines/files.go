@@ -32,7 +32,7 @@ func (d *diffs) of(path string) string {
 	defer cancel()
 	before, known := d.seen[rest]
 	if !known {
-		before, _ = d.git(ctx, "show", "HEAD:./"+filepath.ToSlash(rest)).Output() // a new file was not there
+		before, _ = d.git(ctx, "show", "--no-textconv", "HEAD:./"+filepath.ToSlash(rest)).Output() // a new file was not there
 	}
 	now := readBounded(path)
 	if len(before) > maxDiffed || len(now) > maxDiffed {

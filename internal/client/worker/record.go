@@ -95,7 +95,16 @@ func (a *attempt) remember() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(a.scratch, recordFile), raw, 0o600)
+	return writeWhole(filepath.Join(a.scratch, recordFile), raw)
+}
+
+// writeWhole writes a file so that a worker that is killed meanwhile leaves what was there before.
+func writeWhole(path string, data []byte) error {
+	half := path + ".half"
+	if err := os.WriteFile(half, data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(half, path)
 }
 
 // filedFile is in the scratch directory of an attempt that filed jobs: their keys, one a line.
@@ -103,7 +112,7 @@ const filedFile = "filed"
 
 // writeFiled writes down which jobs were filed, for a worker that starts after a crash.
 func writeFiled(scratch string, keys []string) error {
-	return os.WriteFile(filepath.Join(scratch, filedFile), []byte(strings.Join(keys, "\n")), 0o600)
+	return writeWhole(filepath.Join(scratch, filedFile), []byte(strings.Join(keys, "\n")))
 }
 
 // readFiled returns the jobs that earlier attempts filed, and this one before the worker was
