@@ -44,7 +44,7 @@ func (s site) readText(ctx context.Context, who tenancy.Principal, name string) 
 	if err != nil {
 		return ""
 	}
-	raw, err := io.ReadAll(io.LimitReader(content, maxPreview))
+	raw, err := io.ReadAll(io.LimitReader(content.InTurn(), maxPreview))
 	if err != nil {
 		return ""
 	}

@@ -54,6 +54,7 @@ type Reader struct {
 	stored  stored
 	store   Store
 	seal    seal
+	held    bool // the caller has a turn
 
 	at     int64    // where the next read begins
 	first  int      // number of the first piece in pieces
@@ -65,6 +66,13 @@ type Reader struct {
 
 // Err returns what ended the reading, nil where nothing did.
 func (r *Reader) Err() error { return r.err }
+
+// InTurn has the reader take no turns of its own, for a request that holds one until it is answered: it would
+// wait for itself.
+func (r *Reader) InTurn() *Reader {
+	r.held = true
+	return r
+}
 
 // Seek moves to another place, as io.Seeker says.
 func (r *Reader) Seek(offset int64, whence int) (int64, error) {
@@ -105,11 +113,13 @@ func (r *Reader) count() int { return int((r.Size + PieceSize - 1) / PieceSize) 
 
 // fetch reads the piece n; where the one before it was read last, some more with it.
 func (r *Reader) fetch(n int) error {
-	turn, err := r.service.turns.Await(r.ctx, r.who)
-	if err != nil {
-		return err
+	if !r.held {
+		turn, err := r.service.turns.Await(r.ctx, r.who)
+		if err != nil {
+			return err
+		}
+		defer turn.End()
 	}
-	defer turn.End()
 	past := n + 1
 	if n == r.first+len(r.pieces) {
 		past = min(n+piecesAtOnce, r.count())

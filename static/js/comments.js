@@ -1,13 +1,14 @@
 // A click on the number of a line begins a comment there; a reply has no place of its own.
 import { discard } from "./drafts.js";
+import { recall, remember } from "./memory.js";
 
 // A comment that was taken leads to itself, and is no draft any more.
 const sent = "comment-sent";
-const name = sessionStorage.getItem(sent);
-sessionStorage.removeItem(sent);
+const name = recall("sessionStorage", sent);
+remember("sessionStorage", sent, "");
 if (name && location.hash.startsWith("#comment-")) discard(name);
 document.addEventListener("submit", (event) => {
-  if (event.target.closest("#dlg-comment") && event.target.dataset.draft) sessionStorage.setItem(sent, event.target.dataset.draft);
+  if (event.target.closest("#dlg-comment") && event.target.dataset.draft) remember("sessionStorage", sent, event.target.dataset.draft);
 });
 
 const dialog = () => document.getElementById("dlg-comment");

@@ -63,7 +63,7 @@ func (s *Service) readText(ctx context.Context, workspace ids.ID, h handedIn) (s
 		return "", err
 	}
 	text := new(strings.Builder)
-	_, err = io.Copy(text, io.LimitReader(blob, maxPatch))
+	_, err = io.Copy(text, io.LimitReader(blob.InTurn(), maxPatch))
 	return text.String(), err
 }
 
