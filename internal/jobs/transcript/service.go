@@ -171,8 +171,11 @@ func (s *Service) pageTx(ctx context.Context, tx db.Tx, of Attempt, f Filter) (P
 			}
 			page.Steps, page.Looked = append(page.Steps, step), step.N
 		}
-		if page.Looked = c.last; f.Before > 0 {
-			page.Looked = c.first
+		// A chunk that took the place of this one meanwhile has its steps too.
+		if f.Before > 0 {
+			page.Looked, f.Before = c.first, c.first
+		} else {
+			page.Looked, f.After = c.last, c.last
 		}
 		if page.Looked >= head.Last && f.Before == 0 || page.Looked == 1 && f.Before > 0 {
 			return page.ended(f), nil
