@@ -42,7 +42,7 @@ func (w *apiServer) comment(key string, more object) answer {
 
 // Twelve comments go with the work to its agent and come back with twelve answers; they follow their lines into the next
 // attempt, over a rebase and a rename, and are outdated where the file is deleted.
-func TestTwelveCommentsComeBackWithTwelveAnswers(t *testing.T) {
+func TestTwelveCommentsComeBackWithTwelveAnswers(t *testing.T) { //nolint:gocyclo // one story, step by step
 	t.Parallel()
 	w := newAPIServer(t)
 	key, ada := w.reviewed()

@@ -91,7 +91,7 @@ func TestProofsStandBesideTheirCriteria(t *testing.T) {
 	handlertest.WantCount(t, doc, "#review-findings", 0)
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/"+j.Key), http.StatusOK), ".acc-p", "1-report.txt of 9be04d1")
 
-	if _, err := d.Jobs.Patch(t.Context(), d.Owner, j.Key, jobs.Patch{Version: done.Job.Version, Spec: jobs.Spec{Acceptance: []string{"It is fast."}},
+	if _, err := d.Jobs.Patch(t.Context(), d.Owner, j.Key, jobs.Patch{Version: done.Version, Spec: jobs.Spec{Acceptance: []string{"It is fast."}},
 		Set: []string{"acceptance"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -230,10 +230,8 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 			return Explanation{}, r.snap, err
 		}
 	}
-	if job.Status == jobs.InReview {
-		if known.held, err = r.readHeld(job); err != nil {
-			return Explanation{}, r.snap, err
-		}
+	if known.held, err = r.readHeld(job); err != nil {
+		return Explanation{}, r.snap, err
 	}
 	if job.Status == jobs.Ready || job.Status == jobs.Waiting {
 		list, err := r.poolList()

@@ -56,6 +56,9 @@ func (r verifications) readRounds(job ids.ID, before int64, limit int) ([]Round,
 
 // readHeld reads why the policy leaves a job in review to a person; nil where it does not.
 func (r *reader) readHeld(job jobs.Job) (*Reason, error) {
+	if job.Status != jobs.InReview {
+		return nil, nil
+	}
 	rows, err := q.JobPolicyHeld(r.ctx, r.tx, r.workspace, job.ID, job.StatusAt)
 	if err != nil || len(rows) == 0 {
 		return nil, wrapped("what the policy held", err)

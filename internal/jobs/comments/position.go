@@ -51,9 +51,12 @@ func (s *Service) readPatch(ctx context.Context, workspace, job ids.ID, h handed
 }
 
 func (s *Service) readText(ctx context.Context, workspace ids.ID, h handedIn) (string, error) {
+	if h.blob == "" {
+		return h.diff, nil
+	}
 	sum, err := blobs.ParseSum(h.blob)
 	if err != nil {
-		return h.diff, nil
+		return "", err
 	}
 	blob, err := s.blobs.Open(ctx, tenancy.System(workspace, "comments"), sum)
 	if fault.Is(err, fault.NotFound) {
